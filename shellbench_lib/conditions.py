@@ -1,0 +1,76 @@
+"""How a condition is named: the experiment key, the dataset key, the order of efforts and the label of a cell."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+UNKNOWN_REVISION = "unknown-revision"
+EFFORT_ORDER = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+EXPERIMENT_FIELDS = (
+    "harness", "harness_version", "tool_mode", "model_slug", "model_id", "model_provider", "reasoning_effort",
+    "judge_model_id", "judge_reasoning_effort", "task_revision", "task_suite",
+)  # fmt: skip
+# A field that separates cells belongs to the harness, to the model, or to what was measured at all.
+HARNESS_FIELDS = frozenset({"harness_version", "tool_mode"})
+MODEL_FIELDS = frozenset({"model_id", "model_provider"})
+DATASET_FIELDS = frozenset({"judge_model_id", "judge_reasoning_effort", "task_suite", "task_set_sha256"})
+SPLIT_FIELDS = HARNESS_FIELDS | MODEL_FIELDS | DATASET_FIELDS
+SUFFIX_LENGTH = 8
+_ENCODED = re.compile("[%;=\x00-\x1f\x7f-\x9f]")
+
+
+def percent_encode(value: str) -> str:
+    """Return the value with `%`, `;`, `=` and control characters as the percent-encoded bytes of their UTF-8 form."""
+    return _ENCODED.sub(lambda match: "".join(f"%{byte:02X}" for byte in match.group().encode()), value)
+
+
+def experiment_key(values: Sequence[str], expected_task_count: int, task_set_sha256: str) -> str:
+    """Return the full condition of a run as one ordered text; equal keys mean equal conditions.
+
+    Args:
+        values: the values of `EXPERIMENT_FIELDS`, in that order; absent is empty.
+        expected_task_count: tasks the run was planned to attempt.
+        task_set_sha256: digest of the declared task list; empty where none is declared.
+    """
+    parts = [f"{name}={percent_encode(value)}" for name, value in zip(EXPERIMENT_FIELDS, values, strict=True)]
+    return ";".join([*parts, f"expected_task_count={expected_task_count}", f"task_set_sha256={task_set_sha256}"])
+
+
+def dataset_keys(rows: Iterable[tuple[str, int, str]]) -> dict[tuple[str, int, str], str]:
+    """Name the dataset of every (task revision, task count, task set digest) that occurs.
+
+    The key is `<revision>:<count>`. Where one revision and count stand with several digests, each of them is a
+    different set of tasks and gets the digest's first characters as a suffix. A run that declares no task list keeps
+    the plain key.
+    """
+    rows = set(rows)
+    digests: dict[tuple[str, int], set[str]] = defaultdict(set)
+    for revision, count, digest in rows:
+        if digest:
+            digests[revision, count].add(digest)
+    keys = {}
+    for revision, count, digest in rows:
+        key = f"{revision or UNKNOWN_REVISION}:{count}"
+        if digest and len(digests[revision, count]) > 1:
+            key += f":{digest[:SUFFIX_LENGTH]}"
+        keys[revision, count, digest] = key
+    return keys
+
+
+def normal_effort(effort: str) -> str:
+    """Return the effort as it is compared: trimmed, in lower case."""
+    return effort.strip().lower()
+
+
+def effort_rank(effort: str) -> tuple[int, str]:
+    """Return the sort key of a normalised effort: known levels in their order, all others after them by name."""
+    if effort in EFFORT_ORDER:
+        return EFFORT_ORDER.index(effort), ""
+    return len(EFFORT_ORDER), effort
+
+
+def cell_label(harness: str, model_slug: str, effort: str) -> str:
+    """Return the label of a cell, `harness/model_slug/reasoning_effort`."""
+    return f"{harness}/{model_slug}/{effort}"

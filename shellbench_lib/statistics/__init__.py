@@ -1,0 +1,1 @@
+"""Statistics on score tables: pure functions, frozen parameters in, table out."""

@@ -1,0 +1,1 @@
+"""Publishing raw traces to a bucket that is proved private. The only place that imports boto3."""
