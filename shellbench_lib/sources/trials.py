@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-from shellbench_lib.records import NO_INTERVAL, Interval, TrialRecord
+from shellbench_lib.records import ID_PREFIX, NO_INTERVAL, Interval, TrialRecord
 from shellbench_lib.sources.values import mapping, number, reward, text, whole
 
 MAX_MESSAGE = 2000  # characters kept of a message; upstream's own limit for judge messages
@@ -95,6 +95,7 @@ def trial_from_result(
     value, flags = recorded_reward(result.get("verifier_result"), reward_key, note)
     kind, message, occurred_at = exception_of(result.get("exception_info"), note)
     usage = usage_of(agent_result, note)
+    trial_id = text(result.get("id"))
     identity = agent_result.get("canonical_model_identity")
     return TrialRecord(
         trial_name=text(result.get("trial_name")) or directory,
@@ -102,7 +103,7 @@ def trial_from_result(
         task_path=task_path_of(result),
         task_title=text(result.get("task_name")).replace("\\", "/"),
         result_path=result_path,
-        fingerprint=text(result.get("id")) or hashlib.sha256(data).hexdigest(),
+        fingerprint=f"{ID_PREFIX}{trial_id}" if trial_id else f"sha256:{hashlib.sha256(data).hexdigest()}",
         recorded_reward=value,
         reward_flags=flags,
         exception_type=kind,
