@@ -115,9 +115,9 @@ def cleaned_leaderboard(rows: Sequence[RunRow], cells: Mapping[str, tuple[str, s
         "# Cleaned leaderboard",
         "",
         (
-            "Means run over eligible runs only; a missing reward counts 0. One table per dataset, one row per cell of "
-            "harness, model and reasoning effort. Parity is reported and is no gate. A difference between two rows is no "
-            "evidence by itself: see the paired comparisons."
+            "Means run over eligible runs only; a missing reward counts 0. One table per dataset, one row per cell "
+            "of harness, model and reasoning effort. Parity is reported and is no gate. A difference between two rows "
+            "is no evidence by itself: see the paired comparisons."
         ),
     ]
     for dataset, groups in sorted(datasets.items()):

@@ -21,6 +21,7 @@ TASK_COLUMNS = names(SUMMARY_TABLES["per_task_results.csv"])
 INFRA_COLUMNS = names(SUMMARY_TABLES["infra_failures.csv"])
 MANIFEST_ROW = "<run-manifest>"
 _CONDITION_FIELDS = [item.name for item in fields(Condition)]
+_CONDITION_START = TASK_COLUMNS.index(_CONDITION_FIELDS[0])
 _TIME_MESSAGES = {
     "unreadable_time": "a time stamp cannot be read; the duration is empty",
     "mixed_time_zones": "only one end has a time zone; the duration is empty",
@@ -126,11 +127,20 @@ def task_rows(run: GradedRun, values: Mapping[str, Any], findings: list[Finding]
         _note_trial(run, row, findings)
         rows.append(head + _trial_cells(run.record.run_path, row, findings) + tail + _reward_cells(row))
     if run.record.manifest_error:
-        blank = [""] * (len(TASK_COLUMNS) - len(head) - len(tail) - 3)
-        blank[0], blank[4] = MANIFEST_ROW, "infra"
-        blank[9 - 1], blank[9] = None, "InvalidManifestError"
-        rows.append([*head, *blank, *tail, False, None, ""])
+        rows.append(head + _manifest_cells(run.record.manifest_error) + tail + [False, None, ""])
     return rows
+
+
+def _manifest_cells(cause: str) -> list[Any]:
+    """Return the row that stands for an unreadable manifest: it never scores."""
+    values = {
+        "task_name": MANIFEST_ROW,
+        "classification": "infra",
+        "execution_outcome": "infra_error",
+        "exception_type": "InvalidManifestError",
+        "exception_message": cause,
+    }
+    return [values.get(name) for name in TASK_COLUMNS[TASK_COLUMNS.index("task_name") : _CONDITION_START]]
 
 
 def _trial_cells(run_path: str, row: GradedTrial, findings: list[Finding]) -> list[Any]:
