@@ -68,7 +68,10 @@ def test_datasets_are_never_compared(tmp_path):
 
 
 def test_only_tasks_of_both_cells_are_compared(tmp_path):
-    scores = {("alpha", "m", "low"): {"a": [1.0], "b": [1.0], "c": [0.5]}, ("beta", "m", "low"): {"b": [0.0], "d": [1.0]}}
+    scores = {
+        ("alpha", "m", "low"): {"a": [1.0], "b": [1.0], "c": [0.5]},
+        ("beta", "m", "low"): {"b": [0.0], "d": [1.0]},
+    }
     rows = deltas(harness_deltas, tmp_path, scores)
     assert rows[["task_name", "delta"]].to_numpy().tolist() == [["b", 1.0]]
     apart = {("alpha", "m", "low"): {"a": [1.0]}, ("beta", "m", "low"): {"b": [0.0]}}

@@ -104,10 +104,17 @@ def test_the_full_matrix_has_a_row_for_every_cell_and_task(tmp_path):
     assert len(task_diagnostics(data, missing_reward="zero")) == 116
     # Against an independent expression.
     rewards = pd.DataFrame(
-        [(*cell, task, value) for cell, tasks in full_scores().items() for task, values in tasks.items() for value in values],
+        [
+            (*cell, task, value)
+            for cell, tasks in full_scores().items()
+            for task, values in tasks.items()
+            for value in values
+        ],
         columns=["harness", "model_slug", "reasoning_effort", "task_name", "reward"],
     )
-    expected = rewards.groupby(["harness", "model_slug", "reasoning_effort", "task_name"])["reward"].agg(["mean", "std"])
+    expected = rewards.groupby(["harness", "model_slug", "reasoning_effort", "task_name"])["reward"].agg(
+        ["mean", "std"]
+    )
     found = cells.set_index(["harness", "model_slug", "reasoning_effort", "task_name"]).loc[expected.index]
     np.testing.assert_allclose(found["mean_reward"], expected["mean"], atol=1e-15)
     np.testing.assert_allclose(found["reward_stdev"], expected["std"], atol=1e-15)
