@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 UNKNOWN_REVISION = "unknown-revision"
 EFFORT_ORDER = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -38,6 +39,11 @@ def experiment_key(values: Sequence[str], expected_task_count: int, task_set_sha
     return ";".join([*parts, f"expected_task_count={expected_task_count}", f"task_set_sha256={task_set_sha256}"])
 
 
+def task_set_digest(paths: Iterable[str]) -> str:
+    """Return the SHA-256 of a task list, whatever its order."""
+    return hashlib.sha256("\n".join(sorted(set(paths))).encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def dataset_keys(rows: Iterable[tuple[str, int, str]]) -> dict[tuple[str, int, str], str]:
     """Name the dataset of every (task revision, task count, task set digest) that occurs.
 
@@ -69,6 +75,31 @@ def effort_rank(effort: str) -> tuple[int, str]:
     if effort in EFFORT_ORDER:
         return EFFORT_ORDER.index(effort), ""
     return len(EFFORT_ORDER), effort
+
+
+def separated(name: str, values: Mapping[str, str], fields: Iterable[str]) -> str:
+    """Return a name with the separating fields in brackets behind it, `name [field=value, ...]`."""
+    parts = [f"{field}={values[field]}" for field in sorted(fields)]
+    return f"{name} [{', '.join(parts)}]" if parts else name
+
+
+def cell_names(values: Mapping[str, str], split_by: Collection[str]) -> tuple[str, str, str]:
+    """Return harness, model and effort of the cell that a run belongs to, separating fields in brackets.
+
+    Args:
+        values: the condition of the run by field name.
+        split_by: extra fields that separate cells; those of the dataset are `dataset_name`'s.
+    """
+    return (
+        separated(values["harness"], values, HARNESS_FIELDS.intersection(split_by)),
+        separated(values["model_slug"], values, MODEL_FIELDS.intersection(split_by)),
+        normal_effort(values["reasoning_effort"]),
+    )
+
+
+def dataset_name(key: str, values: Mapping[str, str], split_by: Collection[str]) -> str:
+    """Return the dataset key with the separating fields that decide what was measured (judge, suite) behind it."""
+    return separated(key, values, DATASET_FIELDS.intersection(split_by))
 
 
 def cell_label(harness: str, model_slug: str, effort: str) -> str:

@@ -1,7 +1,7 @@
 """Reading and writing of CSV and JSON, the same for every table.
 
-CSV: UTF-8, line feeds as line ends, booleans `True`/`False`, a missing value empty, numbers with full precision, and no text
-that a spreadsheet would run. JSON: strict, indented by 2, keys sorted, a missing number `null`.
+CSV: UTF-8, line feeds as line ends, booleans `True`/`False`, a missing value empty, numbers with full precision,
+and no text that a spreadsheet would run. JSON: strict, indented by 2, keys sorted, a missing number `null`.
 """
 
 from __future__ import annotations
