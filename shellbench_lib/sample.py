@@ -18,12 +18,9 @@ tasks are invented.
 from __future__ import annotations
 
 import itertools
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from shellbench_lib.errors import OutputError
 from shellbench_lib.sample_files import (
     AGENT_TIMEOUT_SECONDS,
     Draw,
@@ -33,6 +30,7 @@ from shellbench_lib.sample_files import (
     trial_result,
     write_run,
 )
+from shellbench_lib.staging import staged_folder
 
 _VERBS = ("build", "convert", "debug", "extract", "index", "merge", "repair", "validate")
 _NOUNS = (
@@ -120,8 +118,9 @@ def _full_cells() -> Iterator[tuple[str, SampleModel, str]]:
     yield "openclaw", _OTHERS[0], "medium"
 
 
-def _full_runs() -> tuple[SampleRun, ...]:
-    repeated = itertools.product(_full_cells(), range(1, REPETITIONS + 1))
+def full_runs(repetitions: int = REPETITIONS) -> tuple[SampleRun, ...]:
+    """Return the runs of the full matrix: every cell that often."""
+    repeated = itertools.product(_full_cells(), range(1, repetitions + 1))
     return tuple(
         SampleRun(harness, model, effort, repetition, FULL_TASKS, index)
         for index, ((harness, model, effort), repetition) in enumerate(repeated)
@@ -201,31 +200,20 @@ def _write(run: SampleRun, jobs: Path, *, clean: bool) -> None:
     write_run(jobs, run, trials)
 
 
+def write_runs(directory: Path, runs: Iterable[SampleRun], *, clean: bool) -> None:
+    """Write runs as `directory/jobs/<run>/...`; `clean`: nothing goes wrong. Raises as `write_sample` does."""
+    with staged_folder(directory, lambda _name: False) as stage:
+        (stage / "jobs").mkdir()
+        for run in runs:
+            _write(run, stage / "jobs", clean=clean)
+
+
 def write_sample(directory: Path, *, full: bool = False) -> None:
-    """Write the synthetic matrix as `directory/jobs/<run>/...`: about 1,900 trials, or 10,788 with `full`.
+    """Write the synthetic matrix into a folder: about 1,900 trials, or 10,788 with `full`.
 
     The folder appears whole or not at all: it is built beside its place and renamed.
 
     Raises:
         OutputError: `directory` is a file or a folder that is not empty, or cannot be written.
     """
-    if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
-        raise OutputError(f"{directory.name}: not a folder; name a new or an empty one for the sample")
-    if directory.is_dir() and any(directory.iterdir()):
-        raise OutputError(f"{directory.name}: not empty; name a new or an empty folder for the sample")
-    stage = None
-    try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        stage = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
-        matrix = stage / "matrix"  # mkdtemp's own folder is closed to everybody else
-        (matrix / "jobs").mkdir(parents=True)
-        for run in _full_runs() if full else _SMALL_RUNS:
-            _write(run, matrix / "jobs", clean=full)
-        if directory.is_dir():
-            directory.rmdir()
-        matrix.rename(directory)
-    except OSError as error:
-        raise OutputError(f"{directory.name}: the sample cannot be written ({error.strerror})") from error
-    finally:
-        if stage is not None:
-            shutil.rmtree(stage, ignore_errors=True)
+    write_runs(directory, full_runs() if full else _SMALL_RUNS, clean=full)

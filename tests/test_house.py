@@ -28,7 +28,7 @@ FLOORS = (
     {"sources"},
     {"outcomes", "parity", "reconcile", "repairs", "grading", "rows", "leaderboard", "export"},
     {"statistics"},
-    {"analysis", "inference", "figures", "report"},
+    {"analysis", "inference", "figures", "blocks", "report"},
     {"runner"},
     {"cli", "__main__"},
 )
