@@ -46,7 +46,7 @@ ROWS = {
 }
 EXCLUSION_REASONS = {
     "invalid_manifest": "The manifest cannot be read.",
-    "explicitly_excluded": "The manifest sets leaderboard_eligible to false; its own reason stands here when it gives one.",
+    "explicitly_excluded": "The manifest sets leaderboard_eligible to false; a reason that it gives takes this place.",
     "r0_non_scoring_qualification": "A native run of phase r0 or repetition 0.",
     "incomplete": "Some expected task lacks exactly one finished result.",
     "infra_dominated": "More than half of the expected tasks failed by infrastructure.",
