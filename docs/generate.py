@@ -69,7 +69,9 @@ has one `'` before it. A column marked *new* is ours; all others have upstream's
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    """Return the text on one line for a table: pipes escaped, and outside code what would start a tag."""
+    parts = " ".join(text.replace("|", "\\|").split()).split("`")
+    return "`".join(part.replace("<", "&lt;") if index % 2 == 0 else part for index, part in enumerate(parts))
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -31,7 +31,8 @@ def a_round(**changed: float) -> dict[str, float]:
 
 
 def rows(rounds: list[dict[str, float]]) -> dict[str, list[str]]:
-    lines = [line for line in bench.table(rounds).split("\n") if line.startswith("| ")]
+    ratios = bench.table(rounds).partition("| time |")[0]  # the seconds behind the ratios follow
+    lines = [line for line in ratios.split("\n") if line.startswith("| ")]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     return {row[0]: row[1:] for row in cells}
 

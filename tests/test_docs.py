@@ -27,15 +27,16 @@ _spec.loader.exec_module(generate)
 
 def section(title: str) -> str:
     """The text under a heading, up to the next heading of its level."""
-    level = title.split(" ")[0]
+    level = title.split(" ", maxsplit=1)[0]
     (body,) = re.findall(rf"^{re.escape(title)}\n(.*?)(?=^{level} |\Z)", PAGE, re.MULTILINE | re.DOTALL)
     return body
 
 
 def rows(text: str) -> list[list[str]]:
-    """The cells of every table row, an escaped pipe being no border."""
-    lines = [line for line in text.split("\n") if line.startswith("| ")]
-    return [[cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    """The cells of the rows of the only table of a text, without its header; an escaped pipe is no border."""
+    lines = [line for line in text.split("\n") if line.startswith("| ")][2:]
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    return [[cell.replace("\\|", "|").replace("&lt;", "<") for cell in row] for row in cells]
 
 
 def first_cells(text: str) -> list[str]:
@@ -64,7 +65,7 @@ def test_a_stale_page_fails_the_check(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_every_column_stands_on_the_page_in_its_place(name):
-    shown = rows(section(f"### {folder_of(name)}/{name}"))[1:]
+    shown = rows(section(f"### {folder_of(name)}/{name}"))
     assert [(row[0], row[1]) for row in shown] == [
         (str(number), f"`{column.name}`") for number, column in enumerate(TABLES[name], start=1)
     ]
@@ -74,7 +75,7 @@ def test_every_column_stands_on_the_page_in_its_place(name):
 
 
 def test_every_parameter_stands_on_the_page_with_its_default():
-    shown = {row[0].strip("`"): row for row in rows(section("## Parameters of a report"))[1:]}
+    shown = {row[0].strip("`"): row for row in rows(section("## Parameters of a report"))}
     assert set(shown) == set(ReportParameters.model_fields)
     assert all(len(row[3]) > 1 for row in shown.values())
     assert shown["matrix_name"][2] == "none: must be given"
@@ -85,7 +86,7 @@ def test_every_parameter_stands_on_the_page_with_its_default():
 
 
 def test_every_error_stands_on_the_page_with_its_exit_code():
-    shown = {row[0].strip("`"): row[1:] for row in rows(section("## Errors and exit codes"))[1:]}
+    shown = {row[0].strip("`"): row[1:] for row in rows(section("## Errors and exit codes"))}
     declared = {
         name: value for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)
     }
@@ -95,7 +96,7 @@ def test_every_error_stands_on_the_page_with_its_exit_code():
 
 
 def test_every_finding_stands_on_the_page():
-    shown = {row[0].strip("`"): row[1:] for row in rows(section("## Findings"))[1:]}
+    shown = {row[0].strip("`"): row[1:] for row in rows(section("## Findings"))}
     assert shown == {code: [kind.severity, kind.meaning] for code, kind in FINDING_KINDS.items()}
 
 
