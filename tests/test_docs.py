@@ -26,9 +26,9 @@ _spec.loader.exec_module(generate)
 
 
 def section(title: str) -> str:
-    """The text under a heading, up to the next heading of its level."""
-    level = title.split(" ", maxsplit=1)[0]
-    (body,) = re.findall(rf"^{re.escape(title)}\n(.*?)(?=^{level} |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    """The text under a heading, up to the next heading of its level or above."""
+    level = len(title.partition(" ")[0])
+    (body,) = re.findall(rf"^{re.escape(title)}\n(.*?)(?=^#{{1,{level}}} |\Z)", PAGE, re.MULTILINE | re.DOTALL)
     return body
 
 
