@@ -46,7 +46,7 @@ ROWS = {
 }
 EXCLUSION_REASONS = {
     "invalid_manifest": "The manifest cannot be read.",
-    "explicitly_excluded": "The manifest sets leaderboard_eligible to false; its own reason stands here when it gives one.",
+    "explicitly_excluded": "The manifest sets leaderboard_eligible to false; a reason that it gives takes this place.",
     "r0_non_scoring_qualification": "A native run of phase r0 or repetition 0.",
     "incomplete": "Some expected task lacks exactly one finished result.",
     "infra_dominated": "More than half of the expected tasks failed by infrastructure.",
@@ -69,7 +69,9 @@ has one `'` before it. A column marked *new* is ours; all others have upstream's
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    """Return the text on one line for a table: pipes escaped, and outside code what would start a tag."""
+    parts = " ".join(text.replace("|", "\\|").split()).split("`")
+    return "`".join(part.replace("<", "&lt;") if index % 2 == 0 else part for index, part in enumerate(parts))
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
