@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 UNKNOWN_REVISION = "unknown-revision"
+UNKNOWN_COUNT = "unknown-count"
 EFFORT_ORDER = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 EXPERIMENT_FIELDS = (
     "harness", "harness_version", "tool_mode", "model_slug", "model_id", "model_provider", "reasoning_effort",
@@ -44,21 +45,21 @@ def task_set_digest(paths: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(sorted(set(paths))).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def dataset_keys(rows: Iterable[tuple[str, int, str]]) -> dict[tuple[str, int, str], str]:
+def dataset_keys(rows: Iterable[tuple[str, int | None, str]]) -> dict[tuple[str, int | None, str], str]:
     """Name the dataset of every (task revision, task count, task set digest) that occurs.
 
     The key is `<revision>:<count>`. Where one revision and count stand with several digests, each of them is a
     different set of tasks and gets the digest's first characters as a suffix. A run that declares no task list keeps
-    the plain key.
+    the plain key. A task count that is not known (an export without one) is named so.
     """
     rows = set(rows)
-    digests: dict[tuple[str, int], set[str]] = defaultdict(set)
+    digests: dict[tuple[str, int | None], set[str]] = defaultdict(set)
     for revision, count, digest in rows:
         if digest:
             digests[revision, count].add(digest)
     keys = {}
     for revision, count, digest in rows:
-        key = f"{revision or UNKNOWN_REVISION}:{count}"
+        key = f"{revision or UNKNOWN_REVISION}:{UNKNOWN_COUNT if count is None else count}"
         if digest and len(digests[revision, count]) > 1:
             key += f":{digest[:SUFFIX_LENGTH]}"
         keys[revision, count, digest] = key
