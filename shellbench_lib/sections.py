@@ -201,7 +201,7 @@ def outcome_table(outcomes: pd.DataFrame) -> Block:
     columns = [_DATASET, Shown("cell", "Cell"), Shown("trials", "Trials", "integer")]
     columns += [Shown(name, name.replace("_", " "), "integer") for name in names]
     columns.append(Shown("missing_rewards", "without a reward", "integer"))
-    return table(outcomes, columns, caption="Trials of eligible runs by outcome class; classes add up to the trials.")
+    return table(outcomes, columns, caption="Trials of eligible runs by outcome class; they add up to the trials.")
 
 
 def usage_table(cells: pd.DataFrame) -> Block:
