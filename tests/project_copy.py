@@ -29,9 +29,7 @@ def clean_environment(home: Path) -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith(("AWS_", "SHELLBENCH_TRACE_", "JUPYTER", "IPYTHON", "MPL"))
     }
-    environment.update(
-        HOME=str(home), IPYTHONDIR=str(home / "ipython"), PYTHONPATH=str(ROOT), PYTHONWARNINGS="default"
-    )
+    environment.update(HOME=str(home), IPYTHONDIR=str(home / "ipython"), PYTHONPATH=str(ROOT), PYTHONWARNINGS="default")
     return environment
 
 

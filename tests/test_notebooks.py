@@ -46,7 +46,9 @@ def test_the_committed_report_comes_out_the_same(project, tmp_path):
 def test_a_changed_number_in_the_committed_report_is_noticed(project, tmp_path):
     executed = project / "outputs" / "sample" / "matrix_report.ipynb"
     notebook = nbformat.read(executed, as_version=4)
-    cell = next(cell for cell in notebook.cells if cell.source == "report.heading()" or "report.heading()" in cell.source)
+    cell = next(
+        cell for cell in notebook.cells if cell.source == "report.heading()" or "report.heading()" in cell.source
+    )
     for kind in ("text/html", "text/plain"):
         cell.outputs[-1].data[kind] = cell.outputs[-1].data[kind].replace("2", "3")
     nbformat.write(notebook, executed)
