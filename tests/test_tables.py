@@ -23,7 +23,7 @@ COLUMNS = (
 )
 HOSTILE = [
     '=HYPERLINK("http://x.invalid","go")', "+1+1", "-2", "@SUM(A1)", "\tlead", "\rlead", "a|b", "two\nlines", "cr\r\nlf",
-    "lone\rcr", "esc\x1b[31mred", "sep\u2028ator", "next\x85line", "../../escape", "quote\"s", "comma,s", " ", "", "'",
+    "lone\rcr", "esc\x1b[31mred", "sep\u2028ator", "next\x85line", "../../escape", 'quote"s', "comma,s", " ", "", "'",
     "''", "NA", "null", "None", "nan", "N/A", "#N/A", "true", "007", "1e3", "12e45678", "caf\u00e9", "cafe\u0301", "😀",
     "\u202ertl", "\ufeffbom", "x" * 200_000,
 ]  # fmt: skip
