@@ -78,7 +78,9 @@ def test_our_own_tables_come_back_byte_for_byte(tmp_path):
     folder = write_tables(tmp_path / "s", *own_rows())
     export = read_aggregates(folder)
     assert written(export) == tuple((folder / name).read_bytes().decode() for name in (RUNS, TASKS))
-    assert export.findings == []
+    assert [(found.code, found.run_path, found.task) for found in export.findings] == [
+        ("missing_reward", "jobs/r0", "-2")
+    ]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -189,7 +191,7 @@ def test_runs_of_one_label_cannot_be_told_apart_and_do_not_count(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "reward", "code"),
-    [("", None, ""), ("0.25", 0.25, ""), ("1e-1", 0.1, ""), ("abc", None, "reward_not_a_number"),
+    [("", None, "missing_reward"), ("0.25", 0.25, ""), ("1e-1", 0.1, ""), ("abc", None, "reward_not_a_number"),
      ("nan", None, "reward_not_a_number"), ("inf", None, "reward_not_a_number"), ("True", None, "reward_not_a_number"),
      ("1.5", 1.5, "reward_out_of_range"), ("-0.5", -0.5, "reward_out_of_range")],
 )  # fmt: skip
