@@ -132,6 +132,12 @@ def test_labels_and_title_lie_inside_the_figure():
     assert 48 * 7 < plot_left < width  # the widest line, 48 capital W of more than 7 points, has room on the left
 
 
+def test_a_long_title_widens_the_figure():
+    svg = box_svg(BoxPlot("W" * 120, "axis", "note", (Group(("a",), np.array([0.5])),), limits=(0, 1), hues=("",)))
+    width = float(ET.fromstring(svg).get("width").removesuffix("pt"))
+    assert width > 120 * 1.1 * 11  # a bold W takes 1.1 em, at 11 points
+
+
 def test_groups_without_a_value_are_left_out_with_a_sentence():
     groups = [Group(("full",), np.array([0.5, np.nan])), Group(("hollow /", "cell"), np.array([np.nan, np.nan]))]
     figure = draw(plot(groups), kind="k", dataset_key="d:1", file_stem="d-1", empty="reason")

@@ -152,7 +152,7 @@ def _figure(plot: BoxPlot) -> Figure:
     rows = heights.sum() - np.cumsum(heights) + heights / 2  # inches above the axis, the first group on top
     label_width = max(_text_width(line, LABEL_SIZE) for label in labels for line in label.split("\n"))
     left = SIDE + label_width + LABEL_GAP
-    head = max(_text_width(printable(plot.title), TITLE_SIZE), _text_width(plot.note, NOTE_SIZE))
+    head = max(_text_width(printable(plot.title), TITLE_SIZE, "bold"), _text_width(plot.note, NOTE_SIZE))
     width = max(left + PLOT_WIDTH, SIDE + head) + SIDE
     height = TOP + float(heights.sum()) + BOTTOM
     figure = Figure(figsize=(width, height))
@@ -253,7 +253,8 @@ def _wrapped(parts: Sequence[str]) -> str:
     return "\n".join(textwrap.wrap(" ".join(shown), LINE_LIMIT))
 
 
-def _text_width(text: str, size: float) -> float:
+def _text_width(text: str, size: float, weight: str = "normal") -> float:
     """Return the width of a line in inches."""
-    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)
+    font = FontProperties(size=size, weight=weight)
+    width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
     return math.ceil(float(width)) / POINTS_PER_INCH
