@@ -51,7 +51,7 @@ from shellbench_lib.text import file_names
 SCHEMA_VERSION = 1
 SUMMARY_FILE, PAGE_FILE = "analysis_summary.json", "ANALYSIS.md"
 _DEFAULTS = ReportParameters(matrix_name="defaults")
-FIGURE_KINDS = CLASSIC_KINDS
+FIGURE_KINDS = CLASSIC_KINDS  # files of these kinds, and no other SVG, may be replaced
 _FIGURE_FILE = re.compile(rf"[a-z0-9._-]+-(?:{'|'.join(FIGURE_KINDS)})(?:-page-[0-9]+)?\.svg")
 NO_PLOTS = "Figures were not asked for (generate_plots is false)."
 
