@@ -103,8 +103,7 @@ def draw(plot: BoxPlot, *, kind: str, dataset_key: str, file_stem: str, empty: s
         if not np.isfinite(group.values).any()
     ]
     if not groups:
-        sentences = [f"No figure of {kind.replace('-', ' ')} for dataset {printable(dataset_key)}: {empty}."]
-        return Drawn(kind, dataset_key, (), tuple(sentences))
+        return no_figure(kind, dataset_key, empty)
     plot = replace(plot, limits=_limits(plot, groups), hues=tuple(sorted({group.hue for group in groups})))
     pages = [groups[start : start + MAX_ROWS] for start in range(0, len(groups), MAX_ROWS)]
     files = []
@@ -117,6 +116,12 @@ def draw(plot: BoxPlot, *, kind: str, dataset_key: str, file_stem: str, empty: s
         svg = box_svg(replace(plot, title=title, groups=page))
         files.append((f"{file_stem}-{kind}{suffix}.svg", svg))
     return Drawn(kind, dataset_key, tuple(files), tuple(sentences))
+
+
+def no_figure(kind: str, dataset_key: str, reason: str) -> Drawn:
+    """Return the sentence that stands for a figure without anything to draw."""
+    sentence = f"No figure of {kind.replace('-', ' ')} for dataset {printable(dataset_key)}: {reason}."
+    return Drawn(kind, dataset_key, (), (sentence,))
 
 
 def _limits(plot: BoxPlot, groups: Sequence[Group]) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shellbench_lib.figures import BoxPlot, Drawn, Group, draw
+from shellbench_lib.figures.boxes import BoxPlot, Drawn, Group, draw
 from shellbench_lib.statistics.cells import Cell, DatasetScores, MissingReward
 from shellbench_lib.statistics.deltas import ConditionPairs, effort_pairs, harness_pairs
 
