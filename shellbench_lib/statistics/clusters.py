@@ -78,7 +78,10 @@ def _mean(values: FloatArray) -> float:
 
 
 def cluster_table(datasets: Sequence[DatasetScores], *, missing_reward: MissingReward) -> pd.DataFrame:
-    """Return one row per task of every dataset with enough cells, in the heat map's order; columns of task_clusters.csv."""
+    """Return one row per task of each dataset with enough cells, in the heat map's order.
+
+    The columns are those of task_clusters.csv.
+    """
     rows: list[dict[str, object]] = []
     for dataset in datasets:
         if too_few_cells(dataset):

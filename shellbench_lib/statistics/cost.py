@@ -35,7 +35,7 @@ def cost_table(datasets: Sequence[DatasetScores], tasks: pd.DataFrame) -> pd.Dat
         tasks: the task table; rows that do not score are left out. A negative duration counts as unknown.
     """
     scorable = tasks[tasks["scorable"].astype(bool)]
-    by_run = dict(tuple(scorable.groupby("run_path", sort=False)))
+    by_run = {str(path): rows for path, rows in scorable.groupby("run_path", sort=False)}
     rows = [
         _row(dataset, cell, by_run, column) for dataset in datasets for cell in dataset.cells for column in QUANTITIES
     ]

@@ -113,8 +113,8 @@ def _dataset_frame(dataset: DatasetScores, tasks: pd.DataFrame, policy: MissingR
         "signal": signal,
         "noise": noise,
         "signal_to_noise": np.divide(signal, noise, out=np.full(noise.shape, math.nan), where=noise > TOLERANCE),
-        "infra_failures": infra,
-        "trials": trials,
+        "infra_failures": infra.astype(np.int64),
+        "trials": trials.astype(np.int64),
         "infra_prone": (trials > 0) & (infra >= INFRA_PRONE_SHARE * trials),
     }
     return pd.DataFrame(columns, columns=names(TABLES[FILE]))
@@ -133,4 +133,4 @@ def _infra_counts(dataset: DatasetScores, tasks: pd.DataFrame) -> tuple[FloatArr
     own = tasks[tasks["scorable"].astype(bool) & tasks["run_path"].isin(paths)]
     trials = own.groupby("task_name").size().reindex(dataset.tasks, fill_value=0)
     infra = own[own["classification"] == "infra"].groupby("task_name").size().reindex(dataset.tasks, fill_value=0)
-    return trials.to_numpy(), infra.to_numpy()
+    return np.asarray(trials, dtype=np.float64), np.asarray(infra, dtype=np.float64)
