@@ -119,6 +119,10 @@ FINDING_KINDS: dict[str, FindingKind] = {
     "unreadable_number": FindingKind(
         "warning", "A cell that should hold a number holds something else; treated as missing."
     ),
+    "unreadable_flag": FindingKind(
+        "warning", "A cell that should hold True or False holds something else; treated as not recorded."
+    ),
+    "unknown_run": FindingKind("error", "A task row belongs to no run of the run table and is left out."),
     "missing_name": FindingKind("error", "A row names no run or no task and is left out."),
     "nothing_eligible": FindingKind("error", "No run of the matrix is eligible."),
 }

@@ -67,10 +67,15 @@ def rows_of(scores, **run_values):
 
 
 def full_conditions():
-    """The 31 conditions of the published matrix's shape: two models on three harnesses at four efforts, three models
-    on two harnesses at high, one of them on one harness also at medium."""
-    cells = [(h, m, e) for m in ("gpt", "opus") for h in ("codex", "hermes", "openclaw") for e in EFFORTS]
-    cells += [(h, m, "high") for m in ("deepseek", "glm", "kimi") for h in ("hermes", "openclaw")]
+    """31 conditions: two models with three harnesses (the third their own) and four efforts each, three models on two
+    harnesses at high, one of them on one harness also at medium."""
+    cells = [
+        (harness, model, effort)
+        for model, third in (("gpt", "codex"), ("opus", "claude-code"))
+        for harness in (third, "hermes", "openclaw")
+        for effort in EFFORTS
+    ]
+    cells += [(harness, model, "high") for model in ("deepseek", "glm", "kimi") for harness in ("hermes", "openclaw")]
     return [*cells, ("openclaw", "deepseek", "medium")]
 
 

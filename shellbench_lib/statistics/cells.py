@@ -6,6 +6,7 @@ of `split_by`); a repetition is one eligible run of the cell.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -79,13 +80,19 @@ class DatasetScores:
     def task_means(self, missing_reward: MissingReward) -> FloatArray:
         """Return the mean score of each cell and task, `(n_cells, n_tasks)`; NaN where no repetition counts.
 
-        The sum runs over sorted values, so that the order of the repetitions cannot change the last bit.
+        Sums are exactly rounded, so that the order of the repetitions cannot change the last bit.
         """
-        scores = np.sort(self.scores(missing_reward), axis=2)
+        scores = self.scores(missing_reward)
         counts = np.sum(~np.isnan(scores), axis=2)
-        sums = np.nansum(scores, axis=2)
+        sums = exact_sums(np.nan_to_num(scores, nan=0.0))
         means: FloatArray = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
         return means
+
+
+def exact_sums(values: FloatArray) -> FloatArray:
+    """Return the exactly rounded sums over the last axis, the same on every processor and for every order."""
+    rows = values.reshape(-1, values.shape[-1]).tolist()
+    return np.array([math.fsum(row) for row in rows], dtype=np.float64).reshape(values.shape[:-1])
 
 
 @dataclass(frozen=True, slots=True)
