@@ -11,9 +11,10 @@ import os
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
@@ -24,10 +25,11 @@ from shellbench_lib.errors import ParameterError, ReportError, ShellbenchError
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from shellbench_lib.params import MissingReward
     from shellbench_lib.runner import NotebookKind
 
 UPLOAD_HINT = "upload needs the optional packages; install them with: pip install 'shellbench-report[upload]'"
-_UPLOAD_PACKAGES = frozenset({"boto3", "botocore", "detect_secrets"})
+_UPLOAD_PACKAGES = ("boto3", "detect_secrets")
 
 
 class _Commands(click.Group):
@@ -55,7 +57,7 @@ def _complain(ctx: click.Context, sentence: str) -> None:
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--debug", is_flag=True, help="Show the traceback of a failure and what a kernel prints.")
 @click.version_option(package_name="shellbench-report", prog_name="shellbench")
-def main(*, debug: bool) -> None:  # noqa: ARG001 - read from the context
+def main(*, debug: bool) -> None:
     """Reproducible reports on agent benchmarks."""
 
 
@@ -116,7 +118,7 @@ def export(matrix_path: str, summaries_dir: str) -> None:
     show_default=True,
     help="Whether a trial without a reward scores 0 or is left out of cell means.",
 )
-def analyze(summaries_dir: str, analysis_dir: str, *, no_plots: bool, missing_reward: str) -> None:
+def analyze(summaries_dir: str, analysis_dir: str, *, no_plots: bool, missing_reward: MissingReward) -> None:
     """Write the statistics and figures of SUMMARIES_DIR into ANALYSIS_DIR."""
     from shellbench_lib.analysis import AnalysisSettings  # noqa: PLC0415
     from shellbench_lib.analysis import analyze as write_analysis  # noqa: PLC0415
@@ -149,14 +151,10 @@ def verify(output_dir: str) -> None:
 @click.pass_context
 def upload(ctx: click.Context, params: Path) -> None:
     """Publish the traces that PARAMS names; a dry run unless it says otherwise."""
-    try:
-        from shellbench_lib.upload.notebook import UPLOAD  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _UPLOAD_PACKAGES:
-            raise
-        raise ReportError(UPLOAD_HINT) from error
-    parameters = _read(params, UPLOAD.model, ())
-    _run_one(UPLOAD, parameters, output_root=None, html=True, debug=ctx.find_root().params["debug"])
+    if any(find_spec(name) is None for name in _UPLOAD_PACKAGES):
+        raise ReportError(UPLOAD_HINT)
+    kind = _upload_kind()
+    _run_one(kind, _read(params, kind.model, ()), output_root=None, html=True, debug=ctx.find_root().params["debug"])
 
 
 @main.command()
@@ -168,6 +166,25 @@ def sample(directory: str, *, full: bool) -> None:
 
     write_sample(_path_argument(directory, "DIRECTORY"), full=full)
     click.echo(f"{directory}: written")
+
+
+def _upload_kind() -> NotebookKind:
+    from shellbench_lib.runner import NotebookKind  # noqa: PLC0415
+    from shellbench_lib.upload.parameters import UploadParameters  # noqa: PLC0415
+    from shellbench_lib.upload.settings import read_destination  # noqa: PLC0415
+
+    def private_texts(environment: Mapping[str, str]) -> Sequence[str]:
+        destination = read_destination(environment)
+        return destination.private_texts if destination else ()
+
+    return NotebookKind(
+        path="notebooks/trace_upload.ipynb",
+        model=UploadParameters,
+        promised=lambda _folder: (),
+        places=("run_dir",),
+        keeps_credentials=True,
+        private_texts=private_texts,
+    )
 
 
 def parameter_value(model: type[BaseModel], name: str, text: str) -> Any:
@@ -252,7 +269,7 @@ def _run_each(files: Sequence[Path], options: Sequence[str], *, workers: int, de
             check=False,
         )
         lines = done.stderr if done.returncode else done.stdout.splitlines()[-1] + "\n"
-        click.echo(lines if lines else f"shellbench: {file}: ended by a signal\n", nl=False, err=done.returncode != 0)
+        click.echo(lines or f"shellbench: {file}: ended by a signal\n", nl=False, err=done.returncode != 0)
         return done.returncode if done.returncode >= 0 else 1
 
     with ThreadPoolExecutor(workers) as pool:

@@ -7,6 +7,7 @@ A notebook that ended early without an error (a cell that calls `sys.exit(0)`, a
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import shutil
 import tempfile
@@ -24,13 +25,18 @@ from shellbench_lib import errors
 from shellbench_lib.errors import ParameterError, ReportError, ShellbenchError
 from shellbench_lib.normalise import PARAMETERS_TAG
 from shellbench_lib.scrub import is_private_name
+from shellbench_lib.text import shorten
 
 KERNEL_START_SECONDS = 60
 LAST_OUTPUT_SECONDS = 60  # a large figure may still be under way when its cell has finished
 SOCKET_PATH_LIMIT = 90  # file systems take 107 characters for a socket's path; the rest is for our suffix
 # What the user's own Python and Jupyter settings would bring into a kernel.
 _USER_SETTINGS = ("PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONBREAKPOINT", "MPLBACKEND", "JUPYTER_CONFIG_DIR")
-_SHOWN_SOURCE = 60
+_SHOWN_SOURCE, _SHOWN_MESSAGE = 60, 400  # characters; the failed notebook holds the rest
+
+
+def unheard(_done: int, _total: int) -> None:
+    """Progress that nobody listens to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,7 @@ def read_notebook(path: Path, parameters: Collection[str]) -> NotebookNode:
         ParameterError: no cell is tagged `parameters`, or its names differ.
     """
     try:
-        notebook = nbformat.read(path, as_version=4)
+        notebook: NotebookNode = nbformat.read(path, as_version=4)
     except FileNotFoundError as error:
         raise ReportError(f"{path.name}: not found; run the command inside a checkout of the project") from error
     except (OSError, ValueError, nbformat.ValidationError) as error:
@@ -60,12 +66,14 @@ def read_notebook(path: Path, parameters: Collection[str]) -> NotebookNode:
     cells = [cell for cell in notebook.cells if PARAMETERS_TAG in cell.metadata.get("tags", [])]
     if len(cells) != 1:
         raise ParameterError(
-            f"{path.name}: needs exactly one cell tagged `{PARAMETERS_TAG}`, has {len(cells)}. Known parameters: {known}"
+            f"{path.name}: needs exactly one cell tagged `{PARAMETERS_TAG}`, has {len(cells)}. "
+            f"Known parameters: {known}"
         )
     differing = sorted(_assigned_names(cells[0].source) ^ set(parameters))
     if differing:
         raise ParameterError(
-            f"{path.name}: the cell tagged `{PARAMETERS_TAG}` and the parameter model differ in {', '.join(differing)}. "
+            f"{path.name}: the cell tagged `{PARAMETERS_TAG}` and the known parameters differ in "
+            f"{', '.join(differing)}. "
             f"Known parameters: {known}"
         )
     return notebook
@@ -76,7 +84,7 @@ def run_cells(
     parameters: Mapping[str, Any],
     settings: KernelSettings,
     *,
-    on_cell: Callable[[int, int], None] = lambda done, total: None,
+    on_cell: Callable[[int, int], None] = unheard,
 ) -> None:
     """Inject the parameters and run every cell; the notebook is changed in place and holds what ran when it fails.
 
@@ -116,7 +124,7 @@ def check_every_cell_ran(notebook: NotebookNode) -> None:
 def kernel_environment(
     environment: Mapping[str, str], *, scratch: Path, keeps_credentials: bool = False
 ) -> dict[str, str]:
-    """Return the variables that a kernel starts with: none of the user's settings, and credentials only where needed."""
+    """Return the variables that a kernel starts with: none of the user's settings, credentials only where needed."""
     kept = {
         name: value
         for name, value in environment.items()
@@ -145,7 +153,8 @@ def _run(
 ) -> None:
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError  # noqa: PLC0415 - slow
 
-    client = _client(notebook, settings, scratch, on_cell)
+    running = _Running(on_cell, sum(cell.cell_type == "code" for cell in notebook.cells) + 1)
+    client = _client(notebook, settings, scratch, running)
     environment = kernel_environment(os.environ, scratch=scratch, keeps_credentials=settings.keeps_credentials)
     client.create_kernel_manager()
     client.start_new_kernel(env=environment, cwd=str(settings.workdir), stdout=log, stderr=log)
@@ -163,36 +172,40 @@ def _run(
         check_every_cell_ran(notebook)
         raise
     except CellTimeoutError as error:
-        raise ReportError(
-            f"{_running_cell(notebook)} took longer than cell_timeout ({settings.cell_timeout} seconds)"
-        ) from error
+        raise ReportError(f"{running.name} took longer than cell_timeout ({settings.cell_timeout} seconds)") from error
     except DeadKernelError as error:
-        raise ReportError(f"{_running_cell(notebook)}: the kernel died") from error
+        raise ReportError(f"{running.name}: the kernel died") from error
 
 
-def _client(
-    notebook: NotebookNode, settings: KernelSettings, scratch: Path, on_cell: Callable[[int, int], None]
-) -> Any:
+class _Running:
+    """Which cell is running, and how many have run."""
+
+    def __init__(self, on_cell: Callable[[int, int], None], total: int) -> None:
+        self.name = "the notebook"
+        self._on_cell, self._total, self._done = on_cell, total, 0
+
+    def started(self, cell: NotebookNode, cell_index: int) -> None:
+        if cell.source.strip():
+            self.name = f"cell {cell_index + 1} ({_first_line(cell.source)})"
+
+    def executed(self, **_: Any) -> None:
+        self._done += 1
+        self._on_cell(self._done, self._total)
+
+
+def _client(notebook: NotebookNode, settings: KernelSettings, scratch: Path, running: _Running) -> Any:
     from jupyter_client.kernelspec import KernelSpecManager  # noqa: PLC0415
     from jupyter_client.manager import AsyncKernelManager  # noqa: PLC0415
     from nbclient import NotebookClient  # noqa: PLC0415
     from traitlets import default  # noqa: PLC0415
     from traitlets.config import Config  # noqa: PLC0415
 
-    class OwnKernelManager(AsyncKernelManager):  # type: ignore[misc]
+    class OwnKernelManager(AsyncKernelManager):
         """Starts the kernel of this very Python, whatever kernels the user has installed."""
 
         @default("kernel_spec_manager")
         def _own_specs(self) -> Any:
             return KernelSpecManager(kernel_dirs=[], ensure_native_kernel=True)
-
-    total = sum(cell.cell_type == "code" for cell in notebook.cells) + 1
-    done = 0
-
-    def executed(**_: Any) -> None:
-        nonlocal done
-        done += 1
-        on_cell(done, total)
 
     config = Config()
     connection = scratch / "kernel.json"
@@ -214,7 +227,8 @@ def _client(
         coalesce_streams=True,
         shutdown_kernel="immediate",
         extra_arguments=["--HistoryManager.enabled=False", "--InteractiveShellApp.ignore_cwd=True"],
-        on_cell_executed=executed,
+        on_cell_execute=running.started,
+        on_cell_executed=running.executed,
     )
 
 
@@ -229,7 +243,8 @@ def _inject(notebook: NotebookNode, parameters: Mapping[str, Any]) -> None:
 
 
 def _import_page_writer() -> None:
-    import shellbench_lib.page  # noqa: F401, PLC0415
+    with contextlib.suppress(ImportError):  # who needs it will import it again, and say so
+        import shellbench_lib.page  # noqa: F401, PLC0415
 
 
 def _assigned_names(source: str) -> set[str]:
@@ -257,20 +272,10 @@ def _cell_error(number: int, source: str, name: str, message: str) -> Shellbench
         return ours(message)
     if name == "SystemExit":
         return ReportError(f"cell {number} ({_first_line(source)}) ended the notebook early (SystemExit)")
-    shown = " ".join(message.split())
+    shown = shorten(" ".join(message.split()), _SHOWN_MESSAGE)
     return ReportError(f"cell {number} ({_first_line(source)}) failed: {name}: {shown}")
-
-
-def _running_cell(notebook: NotebookNode) -> str:
-    """Name the first cell without a result: the one that was running."""
-    for number, cell in enumerate(notebook.cells, start=1):
-        if cell.cell_type == "code" and cell.source.strip() and cell.execution_count is None:
-            return f"cell {number} ({_first_line(cell.source)})"
-    return "the notebook"
 
 
 def _first_line(source: str) -> str:
     line = source.strip().splitlines()[0]
     return f"`{line[:_SHOWN_SOURCE]}`"
-
-

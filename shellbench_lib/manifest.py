@@ -48,14 +48,14 @@ class Differences:
 
 
 def files_below(folder: Path) -> list[str]:
-    """Return the relative paths of everything below a folder that is no plain folder, sorted; links are not followed."""
+    """Return the relative paths of all that is no plain folder below a folder, sorted; links are not followed."""
     return sorted(
         path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()
     )
 
 
 def package_versions() -> dict[str, str]:
-    """Return the installed versions of `PACKAGES` and the Python minor version, which the promise of equal bytes names."""
+    """Return the versions of `PACKAGES` and the minor version of Python, for which equal bytes are promised."""
     versions = {"python": f"{sys.version_info.major}.{sys.version_info.minor}"}
     for name in PACKAGES:
         try:

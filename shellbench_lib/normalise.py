@@ -19,6 +19,7 @@ INJECTED_TAG = "injected-parameters"
 PARAMETERS_TAG = "parameters"
 _CELL_METADATA = ("tags", "jupyter", "slideshow")
 _NOTEBOOK_METADATA = ("kernelspec", "language_info", "title", "authors")
+_LONGEST_ID = 64  # characters that the notebook format allows
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,16}\b")
 _PROCESS_FILE = re.compile(r"ipykernel_\d+/\d+\.py")
 
@@ -28,13 +29,13 @@ def normalise(notebook: NotebookNode, *, parameters: Mapping[str, Any], scrub: S
 
     Args:
         notebook: an executed notebook, whole or failed.
-        parameters: the values to show in the injected cell and the metadata, by name.
+        parameters: the values to show in the injected cell and the metadata, by name, already public.
         scrub: what else must not be shown.
     """
-    shown = scrub.tree(dict(parameters))
-    copy = nbformat.v4.new_notebook(metadata=_metadata(notebook.metadata, shown))
-    copy.cells = [_cell(cell, number, shown, scrub) for number, cell in enumerate(notebook.cells)]
-    _make_ids_unique(copy)
+    cells = [_cell(cell, number, parameters, scrub) for number, cell in enumerate(notebook.cells)]
+    _make_ids_unique(cells)
+    metadata = _metadata(notebook.metadata, parameters)
+    copy: NotebookNode = nbformat.from_dict({"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells})
     return copy
 
 
@@ -45,7 +46,7 @@ def notebook_text(notebook: NotebookNode) -> str:
 
 
 def parameter_source(parameters: Mapping[str, Any]) -> str:
-    """Return the source of an injected cell as papermill writes it, without the formatter that it uses where it finds one."""
+    """Return the source of an injected cell as papermill writes it where it finds no code formatter."""
     from papermill.translators import PythonTranslator  # noqa: PLC0415 - slow to import, and nothing else here needs it
 
     lines = [PythonTranslator.comment("Parameters")]
@@ -60,43 +61,42 @@ def _metadata(metadata: Mapping[str, Any], parameters: Mapping[str, Any]) -> dic
     return {**kept, "papermill": {"parameters": dict(parameters)}}
 
 
-def _cell(cell: NotebookNode, number: int, parameters: Mapping[str, Any], scrub: Scrubber) -> NotebookNode:
+def _cell(cell: NotebookNode, number: int, parameters: Mapping[str, Any], scrub: Scrubber) -> dict[str, Any]:
     injected = INJECTED_TAG in cell.metadata.get("tags", [])
-    cell_id = INJECTED_TAG if injected else cell.get("id") or f"cell-{number}"
-    metadata = {name: cell.metadata[name] for name in _CELL_METADATA if name in cell.metadata}
-    source = parameter_source(parameters) if injected else scrub.text(cell.source)
-    values = {"id": cell_id, "metadata": metadata, "source": source}
-    if cell.cell_type != "code":
-        return NotebookNode(cell_type=cell.cell_type, **values)
-    outputs = [_output(output, scrub) for output in cell.outputs]
-    return nbformat.v4.new_code_cell(outputs=outputs, execution_count=cell.execution_count, **values)
+    kept = {
+        "cell_type": cell.cell_type,
+        "id": INJECTED_TAG if injected else cell.get("id") or f"cell-{number}",
+        "metadata": {name: cell.metadata[name] for name in _CELL_METADATA if cell.metadata.get(name)},
+        "source": parameter_source(parameters) if injected else scrub.text(cell.source),
+    }
+    if cell.cell_type == "code":
+        kept["outputs"] = [_output(output, scrub) for output in cell.outputs]
+        kept["execution_count"] = cell.execution_count
+    return kept
 
 
-def _output(output: NotebookNode, scrub: Scrubber) -> NotebookNode:
-    kind = output.output_type
-    if kind == "stream":
-        return nbformat.v4.new_output(kind, name=output.name, text=_plain(scrub.text(output.text)))
-    if kind == "error":
+def _output(output: NotebookNode, scrub: Scrubber) -> dict[str, Any]:
+    kept: dict[str, Any] = {"output_type": output.output_type}
+    if output.output_type == "stream":
+        return {**kept, "name": output.name, "text": _plain(scrub.text(output.text))}
+    if output.output_type == "error":
         traceback = [_plain(scrub.message(line)) for line in output.traceback]
-        return nbformat.v4.new_output(
-            kind, ename=output.ename, evalue=_plain(scrub.message(output.evalue)), traceback=traceback
-        )
-    data = scrub.tree(output.data)
-    if "text/plain" in data:
-        data["text/plain"] = _plain(data["text/plain"])
-    values = {"data": data, "metadata": scrub.tree(output.metadata)}
-    if kind == "execute_result":
-        values["execution_count"] = output.execution_count
-    return nbformat.v4.new_output(kind, **values)
+        return {**kept, "ename": output.ename, "evalue": _plain(scrub.message(output.evalue)), "traceback": traceback}
+    kept |= {"data": scrub.tree(output.data), "metadata": scrub.tree(output.metadata)}
+    if "text/plain" in kept["data"]:
+        kept["data"]["text/plain"] = _plain(kept["data"]["text/plain"])
+    if output.output_type == "execute_result":
+        kept["execution_count"] = output.execution_count
+    return kept
 
 
 def _plain(text: str) -> str:
     return _PROCESS_FILE.sub("cell.py", _ADDRESS.sub("0x...", text))
 
 
-def _make_ids_unique(notebook: NotebookNode) -> None:
+def _make_ids_unique(cells: list[dict[str, Any]]) -> None:
     seen: set[str] = set()
-    for number, cell in enumerate(notebook.cells):
-        if cell.id in seen:
-            cell.id = f"cell-{number}-{cell.id}"[:64]
-        seen.add(cell.id)
+    for number, cell in enumerate(cells):
+        if cell["id"] in seen:
+            cell["id"] = f"cell-{number}-{cell['id']}"[:_LONGEST_ID]
+        seen.add(cell["id"])

@@ -1,4 +1,4 @@
-"""Fresh or nothing: a report's folder is replaced as a whole, by one process at a time, and never with a stranger's file.
+"""Fresh or nothing: a report's folder is replaced as a whole, by one process at a time, a stranger's file never.
 
 A finished report is recognised by its manifest. What the manifest does not list was put there by somebody else, and
 the folder is refused. Killed half-way, a swap is mended by the next run: the old report comes back.
@@ -127,5 +127,3 @@ def _mend(target: Path) -> None:
         if match[1] == "old" and old.is_dir() and not target.exists():
             old.rename(target)
         shutil.rmtree(entry, ignore_errors=True)
-
-

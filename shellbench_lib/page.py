@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from nbconvert.exporters.templateexporter import TemplateExporter
 from nbconvert.filters import Highlight2HTML
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
-from nbconvert.preprocessors import SanitizeHTML
+from nbconvert.preprocessors.sanitize import SanitizeHTML
 from nbformat import NotebookNode
 from traitlets import default
 
@@ -37,8 +37,8 @@ _DRAWING = frozenset(
     }
 )  # fmt: skip
 _TAGS = (
-    "a", "abbr", "b", "blockquote", "br", "caption", "code", "col", "colgroup", "dd", "details", "div", "dl", "dt", "em",
-    "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "kbd", "li", "ol", "p", "pre", "s", "section", "small", "span",
+    "a", "abbr", "b", "blockquote", "br", "caption", "code", "col", "colgroup", "dd", "details", "div", "dl", "dt",
+    "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "kbd", "li", "ol", "p", "pre", "s", "section", "small", "span",
     "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "u", "ul",
 )  # fmt: skip
 _ATTRIBUTES = ("class", "id", "scope", "colspan", "rowspan", "title", "open")
@@ -62,7 +62,7 @@ class Heading:
     text: str
 
 
-class PageExporter(TemplateExporter):  # type: ignore[misc]
+class PageExporter(TemplateExporter):
     """nbconvert with our template; it expects the cells as `render_page` prepares them."""
 
     output_mimetype = "text/html"
@@ -81,7 +81,7 @@ class PageExporter(TemplateExporter):  # type: ignore[misc]
 
     def default_filters(self) -> Iterator[tuple[str, Any]]:
         """Return nbconvert's filters and the one that colours code."""
-        yield from super().default_filters()
+        yield from super().default_filters()  # type: ignore[no-untyped-call]
         yield "highlight_code", Highlight2HTML(pygments_lexer="python", parent=self)
 
 
@@ -115,7 +115,7 @@ def render_page(notebook: NotebookNode, *, subtitle: str) -> str:
         "page_title": f"{title}: {subtitle}",
         "page_contents": [heading for heading in headings.found if heading.level in _TOC_LEVELS],
     }
-    page, _ = PageExporter().from_notebook_node(copy, resources)
+    page, _ = PageExporter().from_notebook_node(copy, resources)  # type: ignore[no-untyped-call]
     return str(page)
 
 
@@ -136,8 +136,8 @@ def figure(svg: str, *, prefix: str, label: str) -> str:
         label: what a screen reader says.
     """
     try:
-        root = ElementTree.fromstring(svg)  # noqa: S314 - no entities: a document type is refused below
-    except ElementTree.ParseError:
+        root = ET.fromstring(svg)  # noqa: S314 - no entities: a document type is refused below
+    except ET.ParseError:
         root = None
     if root is None or root.tag != f"{{{_SVG}}}svg" or "<!ENTITY" in svg:
         return "<p>A figure could not be shown: it is no well-formed SVG.</p>"
@@ -155,10 +155,10 @@ def figure(svg: str, *, prefix: str, label: str) -> str:
             element.set("href", f"#{prefix}{element.attrib['href'][1:]}")
         element.tag = _local(element.tag)
     root.attrib |= {"role": "img", "aria-label": label}
-    return ElementTree.tostring(root, encoding="unicode")
+    return ET.tostring(root, encoding="unicode")
 
 
-def _keep_drawing(element: ElementTree.Element) -> None:
+def _keep_drawing(element: ET.Element) -> None:
     for child in list(element):
         if isinstance(child.tag, str) and child.tag.startswith(f"{{{_SVG}}}") and _local(child.tag) in _DRAWING:
             _keep_drawing(child)
@@ -169,7 +169,7 @@ def _keep_drawing(element: ElementTree.Element) -> None:
 def _may_stay(name: str, value: str, ids: set[str]) -> bool:
     local = _local(name)
     if local == "href":
-        return value[:1] == "#" and value[1:] in ids or value.startswith(("data:image/png;", "data:image/jpeg;"))
+        return (value[:1] == "#" and value[1:] in ids) or value.startswith(("data:image/png;", "data:image/jpeg;"))
     if name.startswith("{") or local.startswith("on") or local == "class":
         return False
     return all(target.strip("'\" ").startswith("#") for target in _URL.findall(value)) and "@import" not in value

@@ -1,4 +1,4 @@
-"""One notebook run becomes one output folder: checked parameters, every cell run, every promised file there, or nothing.
+"""One notebook run becomes one output folder: every cell run, every promised file there, or nothing.
 
     parameters → kernel → normalised notebook + HTML page + manifest → swapped in
 
@@ -13,16 +13,16 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from nbformat import NotebookNode
 from pydantic import BaseModel
 
 import shellbench_lib
 from shellbench_lib.errors import ReportError, ShellbenchError
-from shellbench_lib.execution import KernelSettings, read_notebook, run_cells
+from shellbench_lib.execution import KernelSettings, read_notebook, run_cells, unheard
 from shellbench_lib.manifest import write_manifest
 from shellbench_lib.normalise import normalise, notebook_text
 from shellbench_lib.output_folder import fresh_folder, locked, save_failed
@@ -31,6 +31,7 @@ from shellbench_lib.paths import local_path, project_root
 from shellbench_lib.scrub import Scrubber, scrubber, secret_values
 
 OUTPUT_PARAMETER = "output_dir"
+SUMMARIES, ANALYSIS, ANALYSIS_SUMMARY = "summaries", "analysis", "analysis_summary.json"
 DEFAULT_CELL_TIMEOUT = 6 * 3600  # seconds, for a notebook without a parameter of its own: an upload may take hours
 # The same on every machine and nobody's own: to shorten them would only make a text depend on where it was written.
 SHARED_PLACES = frozenset({Path("/usr"), Path("/usr/local"), Path("/tmp")})  # noqa: S108
@@ -52,7 +53,7 @@ class NotebookKind:
     Attributes:
         path: the notebook, relative to the project root; its stem names the results.
         model: the typed parameters, with `matrix_name` and the property `output_folder`.
-        promised: the files that a good run leaves, relative to the output folder, given the parameters.
+        promised: the files that a good run leaves, relative to the output folder, given that folder.
         places: names of the parameters that hold a path.
         keeps_credentials: whether the kernel may see credentials.
         input_sha256: reads the digest of the input from a finished folder.
@@ -61,7 +62,7 @@ class NotebookKind:
 
     path: str
     model: type[BaseModel]
-    promised: Callable[[Any], Sequence[str]]
+    promised: Callable[[Path], Sequence[str]]
     places: Sequence[str] = ()
     keeps_credentials: bool = False
     input_sha256: Callable[[Path], str] = _no_digest
@@ -80,21 +81,23 @@ class RunOptions:
     output_root: Path | None = None
     html: bool = True
     verbose: bool = False
-    on_cell: Callable[[int, int], None] = field(default=lambda done, total: None)
+    on_cell: Callable[[int, int], None] = unheard
 
 
-def _report_files(parameters: ReportParameters) -> list[str]:
-    from shellbench_lib.analysis import analysis_files  # noqa: PLC0415 - pandas and the figures come with it
-    from shellbench_lib.export import SUMMARY_FILES  # noqa: PLC0415
+def _report_files(folder: Path) -> list[str]:
+    from shellbench_lib.export import SUMMARY_FILES  # noqa: PLC0415 - every reader of matrices comes with it
 
-    return [
-        *(f"summaries/{name}" for name in SUMMARY_FILES),
-        *(f"analysis/{name}" for name in analysis_files(parameters)),
-    ]
+    promised = [*(f"{SUMMARIES}/{name}" for name in SUMMARY_FILES), f"{ANALYSIS}/{ANALYSIS_SUMMARY}"]
+    path = folder / ANALYSIS / ANALYSIS_SUMMARY
+    if not path.is_file():
+        return promised
+    outputs = json.loads(path.read_text(encoding="utf-8"))["outputs"]
+    named = [name for value in outputs.values() for name in ([value] if isinstance(value, str) else value)]
+    return [*promised, *(f"{ANALYSIS}/{name}" for name in named)]
 
 
 def _matrix_digest(folder: Path) -> str:
-    content = json.loads((folder / "summaries" / "aggregate_results.json").read_text(encoding="utf-8"))
+    content = json.loads((folder / SUMMARIES / "aggregate_results.json").read_text(encoding="utf-8"))
     return str(content["input"]["input_sha256"])
 
 
@@ -114,7 +117,7 @@ def output_folder(parameters: Any, options: RunOptions) -> Path:
         ParameterError: it is no local path.
     """
     if options.output_root is not None:
-        return (options.output_root / parameters.matrix_name).resolve()
+        return options.output_root.resolve() / str(parameters.matrix_name)
     return local_path(parameters.output_folder, field=OUTPUT_PARAMETER)
 
 
@@ -153,16 +156,16 @@ class _Run:
 
     def build(self, notebook: NotebookNode) -> None:
         scrub = self.scrubber()
+        public = scrub.tree(self.public_parameters())
         try:
             self.execute(notebook)
         except ShellbenchError as error:
-            self.fail(notebook, scrub, error)
+            self.fail(notebook, public, scrub, error)
         except OSError:
             raise
-        except Exception as error:
-            self.fail(notebook, scrub, ReportError(f"{self.kind.stem}: {type(error).__name__}: {error}"))
-        shown = normalise(notebook, parameters=self.public_parameters(), scrub=scrub)
-        self.write(shown)
+        except Exception as error:  # noqa: BLE001 - whatever stopped the kernel, the notebook is saved
+            self.fail(notebook, public, scrub, ReportError(f"{self.kind.stem}: {type(error).__name__}: {error}"))
+        self.write(normalise(notebook, parameters=public, scrub=scrub), public)
 
     def execute(self, notebook: NotebookNode) -> None:
         values = self.parameters.model_dump()
@@ -178,13 +181,13 @@ class _Run:
         self.check_promised()
 
     def check_promised(self) -> None:
-        for name in self.kind.promised(self.parameters):
+        for name in self.kind.promised(self.stage):
             path = self.stage / name
             if not path.is_file() or path.stat().st_size == 0:
                 state = "is empty" if path.is_file() else "was not written"
                 raise ReportError(f"{name}: {state}, although the notebook ran to its end")
 
-    def write(self, notebook: NotebookNode) -> None:
+    def write(self, notebook: NotebookNode, public: Mapping[str, Any]) -> None:
         (self.stage / f"{self.kind.stem}.ipynb").write_text(notebook_text(notebook), encoding="utf-8", newline="")
         if self.options.html:
             from shellbench_lib.page import render_page  # noqa: PLC0415 - slow, imported beside the kernel
@@ -194,15 +197,17 @@ class _Run:
         write_manifest(
             self.stage,
             notebook=self.kind.stem,
-            parameters=self.public_parameters(),
+            parameters=public,
             input_sha256=self.kind.input_sha256(self.stage),
         )
 
-    def fail(self, notebook: NotebookNode, scrub: Scrubber, error: ShellbenchError) -> None:
+    def fail(
+        self, notebook: NotebookNode, public: Mapping[str, Any], scrub: Scrubber, error: ShellbenchError
+    ) -> NoReturn:
         """Save the failed notebook and raise the error with its message scrubbed."""
-        shown = normalise(notebook, parameters=self.public_parameters(), scrub=scrub)
+        shown = normalise(notebook, parameters=public, scrub=scrub)
         saved = save_failed(self.target, notebook_text(shown), notebook=self.kind.stem)
-        where = f" (see {self.public_output()}/{saved.name})" if saved else ""
+        where = f" (see {os.path.relpath(saved)})" if saved else ""
         raise type(error)(scrub.message(str(error)) + where) from error
 
     def public_output(self) -> str:
@@ -237,9 +242,10 @@ class _Run:
 
 
 def public_place(text: str) -> str:
-    """Return how a path parameter is shown: as given where it is relative and inside the project, else relative to it,
-    else its last component. Only the built-in sample is shown as `sample`; a folder of that name gets `./` before it.
-    """  # fmt: skip
+    """Return how a path parameter is shown: relative to the project where it lies inside, else its last component.
+
+    Only the built-in sample is shown as `sample`; a folder of that name gets `./` before it.
+    """
     if text == SAMPLE_MATRIX:
         return text
     path, root = local_path(text, field="path"), project_root()

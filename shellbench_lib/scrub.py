@@ -23,7 +23,7 @@ _SECRET_NAME = re.compile(
     r"(?:^|_)(?:API_?KEYS?|KEYS?|KEY_ID|TOKENS?|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|CREDENTIALS?|PAT|COOKIES?|DSN)(?:_|$)",
     re.IGNORECASE,
 )
-_PRIVATE_PREFIXES = ("AWS_", "SHELLBENCH_TRACE_")
+_DESTINATION = "SHELLBENCH_TRACE_"
 _BEFORE = r"(?:(?<![\w.\-~])|(?<=\\n)|(?<=\\r)|(?<=\\t))"  # a path starts here: not inside a word, nor inside a path
 _AFTER = r"(?![\w\-]|\.\w)"
 _HOME = re.compile(_BEFORE + r"/(?:(?:home|Users)/[^/\s'\"<>:,;()\[\]{}\\]+|root" + _AFTER + ")")
@@ -37,13 +37,13 @@ _NOT_TEXT = frozenset({"image/png", "image/jpeg", "application/pdf"})
 
 
 def is_private_name(name: str) -> bool:
-    """Tell whether an environment variable looks like a credential or a destination by its name."""
-    return name.startswith(_PRIVATE_PREFIXES) or _SECRET_NAME.search(name) is not None
+    """Tell whether an environment variable holds a credential, a destination or another setting of the cloud client."""
+    return name.startswith("AWS_") or _is_secret(name)
 
 
 def secret_values(environment: Mapping[str, str]) -> list[str]:
     """Return the values of secret-looking variables that are long enough to be told from ordinary words."""
-    return [value for name, value in environment.items() if is_private_name(name) and len(value) >= SECRET_LENGTH]
+    return [value for name, value in environment.items() if _is_secret(name) and len(value) >= SECRET_LENGTH]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +104,7 @@ def scrubber(places: Mapping[Path, str], secrets: Iterable[str] = ()) -> Scrubbe
 
 def _spellings(secret: str) -> set[str]:
     return {secret, html.escape(secret), json.dumps(secret)[1:-1], repr(secret)[1:-1], quote(secret, safe="")}
+
+
+def _is_secret(name: str) -> bool:
+    return name.startswith(_DESTINATION) or _SECRET_NAME.search(name) is not None
