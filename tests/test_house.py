@@ -29,6 +29,10 @@ FLOORS = (
     {"outcomes", "parity", "reconcile", "repairs", "grading", "rows", "leaderboard", "export"},
     {"statistics"},
     {"analysis", "inference", "figures", "blocks", "report"},
+    {"scrub", "manifest"},
+    {"normalise", "output_folder"},
+    {"page"},
+    {"execution"},
     {"runner"},
     {"cli", "__main__"},
 )
