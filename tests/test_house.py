@@ -26,10 +26,11 @@ FLOORS = (
     {"paths", "conditions", "records", "columns", "tables", "staging"},
     {"params", "sample", "sample_files"},
     {"sources"},
-    {"outcomes", "parity", "reconcile", "repairs", "grading", "rows", "leaderboard", "export"},
+    {"outcomes", "harbor_outcome", "parity", "reconcile", "repairs", "grading", "rows", "leaderboard", "export"},
+    {"summaries"},
     {"statistics"},
-    {"analysis", "inference", "figures", "blocks", "report"},
-    {"runner"},
+    {"analysis", "analysis_page", "blocks", "figure_display", "figures", "inference", "report", "sections"},
+    {"execution", "manifest", "normalise", "output_folder", "page", "runner", "scrub"},
     {"cli", "__main__"},
 )
 WALLED = "upload"
@@ -72,7 +73,8 @@ def known_rooms() -> frozenset[str]:
 
 
 def floor(name: str) -> int:
-    return next(number for number, names in enumerate(FLOORS) if name in names)
+    """The number of a module's floor; one that has none yet stands on the roof."""
+    return next((number for number, names in enumerate(FLOORS) if name in names), len(FLOORS))
 
 
 def functions() -> list[tuple[str, int]]:
@@ -149,8 +151,8 @@ def test_importing_everything_else_loads_no_cloud_client_and_no_upload():
         f"import importlib, sys\nfor name in {names!r}: importlib.import_module(name)\n"
         f"print(sorted(name for name in sys.modules if name.split('.')[0] in {CLOUD!r} or 'lib.upload' in name))"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
 
 
 def test_every_module_says_what_it_answers():
