@@ -24,10 +24,9 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 FLOORS = (
     {"errors", "text", "findings"},
     {"paths", "conditions", "records", "columns", "tables", "staging"},
-    {"params", "sample", "sample_files"},
+    {"harbor_outcome", "params", "sample", "sample_files", "summaries"},
     {"sources"},
-    {"outcomes", "harbor_outcome", "parity", "reconcile", "repairs", "grading", "rows", "leaderboard", "export"},
-    {"summaries"},
+    {"outcomes", "parity", "reconcile", "repairs", "grading", "rows", "leaderboard", "export"},
     {"statistics"},
     {"analysis", "analysis_page", "blocks", "figure_display", "figures", "inference", "report", "sections"},
     {"execution", "manifest", "normalise", "output_folder", "page", "runner", "scrub"},
@@ -35,7 +34,7 @@ FLOORS = (
 )
 WALLED = "upload"
 UPLOAD_DOORS = {"cli"}  # the upload command imports the wing when it is called
-UPLOAD_NEEDS = {"errors", "text", "paths", "params", "staging", "tables"}
+UPLOAD_NEEDS = {"errors", "text", "paths", "params", "staging", "tables", "blocks", "runner"}
 CLOUD = {"boto3", "botocore", "s3transfer"}
 MAX_FUNCTION_LINES = 60
 MAX_MEDIAN_LINES = 12
