@@ -24,7 +24,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 FLOORS = (
     {"errors", "text", "findings"},
     {"paths", "conditions", "records", "columns", "tables", "staging"},
-    {"params", "sample", "sample_files"},
+    {"params", "sample", "sample_files", "harbor_outcome"},
     {"sources"},
     {"outcomes", "parity", "reconcile", "repairs", "grading", "rows", "leaderboard", "export"},
     {"statistics"},
