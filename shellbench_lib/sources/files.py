@@ -87,8 +87,8 @@ class MatrixFolder:
             return None
         return target if target.is_relative_to(self.root) else None
 
-    def read_bytes(self, path: str) -> bytes | None:
-        """Return a file's bytes, `None` where there is no file of this name.
+    def read_bytes(self, path: str, *, limit: int = MAX_JSON_BYTES) -> bytes | None:
+        """Return a file's bytes, `None` where there is no file of this name; more than `limit` bytes are refused.
 
         Raises:
             UnreadableFileError: it is no regular file, too large, a link out of the matrix, or cannot be read.
@@ -111,8 +111,8 @@ class MatrixFolder:
             status = os.fstat(stream.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise UnreadableFileError("is no regular file")
-            if status.st_size > MAX_JSON_BYTES:
-                raise UnreadableFileError(f"is larger than {MAX_JSON_BYTES // 2**20} MiB")
+            if status.st_size > limit:
+                raise UnreadableFileError(f"is larger than {limit // 2**20} MiB")
             try:
                 data = stream.read()
             except OSError as error:
@@ -126,13 +126,15 @@ class MatrixFolder:
             return "is a symbolic link that leaves matrix_path"
         return f"cannot be read: {error.strerror}"
 
-    def read_object(self, path: str, *, run_path: str = "") -> tuple[dict[str, Any], bytes] | None:
+    def read_object(
+        self, path: str, *, run_path: str = "", limit: int = MAX_JSON_BYTES
+    ) -> tuple[dict[str, Any], bytes] | None:
         """Return a file's JSON object and its bytes, `None` where there is no file of this name.
 
         What was tolerated is noted under the run. Raises:
             UnreadableFileError: the file cannot be read, is not JSON or is not an object.
         """
-        data = self.read_bytes(path)
+        data = self.read_bytes(path, limit=limit)
         if data is None:
             return None
         try:
