@@ -1,1 +1,1 @@
-"""Publishing a run's raw traces to a bucket that is proved private; nothing else in the project imports this package."""
+"""Publishing a run's raw traces to a bucket that is proved private; nothing else in the project imports it."""

@@ -1,9 +1,9 @@
 """Is a trace archive whole? It is read once, to the end of its gzip stream and of its tar, and nothing is unpacked.
 
-Listing the members is not enough: an archive whose end was cut can list every member. Whole means: a gzip stream
-(RFC 1952) of which every member's checksum holds and after which nothing follows, with one tar in it
-(POSIX.1-2017, pax interchange format) that has at least one member, every member's data, the two zero blocks
-that end a tar, and nothing but zeros after them.
+Listing the members is not enough: an archive whose end was cut can list every member. Whole means: a gzip stream (RFC
+1952) of which every member's checksum holds and after which nothing follows, with one tar in it (POSIX.1-2017, pax
+interchange format) that has at least one member, every member's data, the two zero blocks that end a tar, and nothing
+but zeros after them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _DamagedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ArchiveContent:
-    """What a whole archive holds. `unsafe_members`: links, devices, absolute paths and `..`; they matter to who unpacks."""
+    """What a whole archive holds. `unsafe_members` are links, devices, absolute paths and `..`: a risk to who unpacks."""
 
     members: int
     unsafe_members: int
@@ -79,19 +79,17 @@ def read_archive(raw: io.RawIOBase, *, name: str, sink: MemberSink) -> ArchiveCo
     """
     try:
         with io.BufferedReader(raw, READ_SIZE) as buffered, gzip.GzipFile(fileobj=buffered, mode="rb") as stream:
-            if not buffered.peek(1):
-                raise _DamagedError("the file is empty")
             return _read_tar(_Unpacked(stream), sink)
     except _DamagedError as error:
         reason = str(error)
+    except tarfile.TarError as error:
+        reason = f"no tar inside the gzip stream, or a damaged one ({error})"
     except EOFError:
         reason = "the gzip stream ends before its end marker; the file was cut"
     except gzip.BadGzipFile as error:
         reason = f"no gzip stream, a damaged one, or something follows its end ({error})"
     except zlib.error:
         reason = "the compressed data are damaged"
-    except tarfile.TarError as error:
-        reason = f"no tar inside the gzip stream, or a damaged one ({error})"
     except (OSError, ValueError, OverflowError) as error:
         reason = f"cannot be read ({type(error).__name__})"
     raise InputError(f"{name}: not a whole archive: {reason}")
@@ -105,7 +103,7 @@ def _read_tar(source: _Unpacked, sink: MemberSink) -> ArchiveContent:
             member = tar.next()
             if member is None:
                 break
-            tar.members.clear()  # tarfile keeps every member it has seen; only the count is wanted
+            tar.members = []  # type: ignore[attr-defined]  # every member seen is kept there; only the count is wanted
             members += 1
             unsafe += _is_unsafe(member)
             data = _stored_data(tar, source, size=member.size)
@@ -119,7 +117,7 @@ def _read_tar(source: _Unpacked, sink: MemberSink) -> ArchiveContent:
 
 
 def _stored_data(tar: tarfile.TarFile, source: _Unpacked, *, size: int) -> Iterator[bytes]:
-    # tar.offset is where the next header stands: this also reads the blocks that a sparse member stores, and the padding.
+    # tar.offset is where the next header stands, so this also reads a sparse member's stored blocks, and the padding.
     stream = tar.fileobj
     assert stream is not None
     source.limit = max(source.limit, tar.offset + READ_SIZE)

@@ -1,9 +1,9 @@
 """Which files of a run belong to its trace bundle, and what each one's bytes are.
 
-A bundle is every `raw/*-artifacts.tar.gz`, the audit files of `summaries/` and `manifests/run_index.json`; object keys are the
-paths relative to the run's folder. Symbolic links, directories and unfinished files are listed and left out, never
-followed. A file's identity is the SHA-256 of its bytes as they are: two archives of the same members that differ in a
-gzip time stamp are two files, and nothing is ever rebuilt.
+A bundle is every `raw/*-artifacts.tar.gz`, the audit files of `summaries/` and `manifests/run_index.json`; object
+keys are the paths relative to the run's folder. Symbolic links, directories and unfinished files are listed and left
+out, never followed. A file's identity is the SHA-256 of its bytes as they are: two archives of the same members that
+differ in a gzip time stamp are two files, and nothing is ever rebuilt.
 """
 
 from __future__ import annotations

@@ -33,7 +33,8 @@ class UploadParameters(BaseModel):
     dry_run: Annotated[bool, Field(description="True: show everything that would happen and write nothing")] = True
     workers: Annotated[int, Field(ge=1, le=32, description="Files, and parts of large files, handled at once")] = 4
     secrets: Annotated[
-        SecretsMode, Field(description="`refuse`: a credential in the bundle stops the run; `report`: it is only listed")
+        SecretsMode,
+        Field(description="`refuse`: a credential in the bundle stops the run; `report`: it is only listed"),
     ] = "refuse"
     allow_findings: Annotated[
         list[str], Field(description="Fingerprints of findings that were reviewed and are no real credentials")

@@ -1,10 +1,11 @@
 """Does a bundle hold credentials? Text is searched for them while it is read anyway; a secret itself is never kept.
 
 Two steps, because the fine rules are slow: fixed byte sequences that every rule's match must contain (`MARKS`) are
-looked up in each piece, and only a short stretch of the line round each hit goes to the rules that need that mark. The
-rules are those of detect-secrets for what it knows (cloud, code host, chat, payment and package tokens, private keys,
-basic authentication) and a few of our own, each a documented token form, for bearer tokens, assignments in the
-style of `.env` files and the keys of model providers. Rules on entropy alone are left out: agent traces are full of digests.
+looked up in each piece, and only a short stretch of the line round each hit goes to the rules that need that mark.
+The rules are those of detect-secrets for what it knows (cloud, code host, chat, payment and package tokens, private
+keys, basic authentication) and a few of our own, each a documented token form, for bearer tokens, assignments in the
+style of `.env` files and the keys of model providers. Rules on entropy alone are left out: agent traces are full of
+digests.
 
 A finding names archive, member, line and kind, and a fingerprint: the first 16 hexadecimal digits of the SHA-256 of
 the secret. The same secret has the same fingerprint everywhere.
@@ -112,7 +113,9 @@ def _assigned(text: str) -> bool:
 LONG_VALUE = 20
 # Where a name or a token begins; in JSON text the letter before it may belong to an escaped line break.
 _EDGE = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt]))"
-_STAND_IN = re.compile(r"(?i)your[-_]|example|placeholder|change[-_]?me|redacted|dummy|\*{3}|x{6}|\.{3}|os\.environ|getenv")
+_STAND_IN = re.compile(
+    r"(?i)your[-_]|example|placeholder|change[-_]?me|redacted|dummy|\*{3}|x{6}|\.{3}|os\.environ|getenv"
+)
 _ASSIGNMENT = _own(
     "Credential Assignment",
     _EDGE + r"(?:[A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)"
@@ -120,16 +123,14 @@ _ASSIGNMENT = _own(
     r"\\*[\"']?\s*[=:]\s*\\*[\"']?([^\s\"'\\,;<>{}()&|`]{8,})",
     accept=_assigned,
 )
-_BEARER = _own(
-    "Bearer Token", r"(?:[Bb]earer|BEARER)(?:\s|%20|\+)+([A-Za-z0-9._~+/-]{16,}=*)", accept=_mixed
-)
+_BEARER = _own("Bearer Token", r"(?:[Bb]earer|BEARER)(?:\s|%20|\+)+([A-Za-z0-9._~+/-]{16,}=*)", accept=_mixed)
 _PROVIDER = _own("Model Provider Key", _EDGE + r"(sk-[A-Za-z0-9_-]{20,})", accept=_mixed)
 _AWS = _scanner(AWSKeyDetector())
 _GITHUB = _scanner(GitHubTokenDetector())
 _GITLAB = _scanner(GitLabTokenDetector())
 _SLACK = _scanner(SlackDetector())
 _ARTIFACTORY = _scanner(ArtifactoryDetector())
-# The scanner's rule matches the header alone, which is the same for every key; the fingerprint needs the key's own text.
+# The scanner's rule matches the header alone, the same for every key; the fingerprint needs the key's own text.
 _PRIVATE_KEY = _own(
     "Private Key",
     r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^-]{0,400}|PuTTY-User-Key-File-[0-9]:[^-]{0,400})",
@@ -142,7 +143,8 @@ MARKS: dict[bytes, tuple[Rule, ...]] = {
     **dict.fromkeys((b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_"), (_GITHUB,)),
     b"github_pat_": (_own("GitHub Token", r"(github_pat_[A-Za-z0-9_]{40,})"),),
     **dict.fromkeys(
-        (b"glpat-", b"gldt-", b"glft-", b"glsoat-", b"glrt-", b"GR1348941", b"glcbt-", b"glimt-", b"glptt-", b"glagent-", b"gloas-"),
+        (b"glpat-", b"gldt-", b"glft-", b"glsoat-", b"glrt-", b"GR1348941", b"glcbt-", b"glimt-", b"glptt-", b"glagent-",
+         b"gloas-"),
         (_GITLAB,),
     ),
     **dict.fromkeys((b"xox", b"hooks.slack.com"), (_SLACK,)),
@@ -166,7 +168,9 @@ MARKS: dict[bytes, tuple[Rule, ...]] = {
         (_own("Model Provider Key", _EDGE + r"((?:gsk_|xai-|r8_)[A-Za-z0-9]{30,})"),),
     ),
     **dict.fromkeys((b"earer", b"BEARER"), (_BEARER,)),
-    **dict.fromkeys((b"KEY", b"TOKEN", b"SECRET", b"PASSW", b"CREDENTIAL", b"_access_key", b"session_token"), (_ASSIGNMENT,)),
+    **dict.fromkeys(
+        (b"KEY", b"TOKEN", b"SECRET", b"PASSW", b"CREDENTIAL", b"_access_key", b"session_token"), (_ASSIGNMENT,)
+    ),
 }  # fmt: skip
 
 

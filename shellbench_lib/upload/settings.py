@@ -1,9 +1,9 @@
 """Where an upload goes: three environment variables, and nothing else.
 
-`SHELLBENCH_TRACE_S3_URI` is `s3://bucket/prefix`, `SHELLBENCH_TRACE_S3_OWNER` the twelve digits of the account that must
-own the bucket, `SHELLBENCH_TRACE_S3_KMS_KEY` (optional) a KMS key id or key ARN. Only plain bucket names are accepted:
-an ARN, an access point or its alias, an Object Lambda alias, a multi-region access point and a directory bucket
-are other things than the bucket that the privacy proof asks about. No message repeats a value.
+`SHELLBENCH_TRACE_S3_URI` is `s3://bucket/prefix`, `SHELLBENCH_TRACE_S3_OWNER` the twelve digits of the account that
+must own the bucket, `SHELLBENCH_TRACE_S3_KMS_KEY` (optional) a KMS key id or key ARN. Only plain bucket names are
+accepted: an ARN, an access point or its alias, an Object Lambda alias, a multi-region access point and a directory
+bucket are other things than the bucket that the privacy proof asks about. No message repeats a value.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _split(uri: str) -> tuple[str, str]:
     bucket, prefix = match[1], match[2].removesuffix("/")
     if _DIRECTORY_BUCKET.fullmatch(bucket):
         raise ParameterError(
-            f"{URI_VARIABLE}: names a directory bucket; it is private by construction, but the proof does not apply to it"
+            f"{URI_VARIABLE}: names a directory bucket; private by construction, but the proof does not apply to it"
         )
     wrong = bucket.endswith(_OTHER_SUFFIXES) or bucket.startswith(_OTHER_PREFIXES) or _IP_ADDRESS.fullmatch(bucket)
     if wrong or not _BUCKET.fullmatch(bucket):
