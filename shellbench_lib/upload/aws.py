@@ -6,7 +6,7 @@ before it leaves: the proof and the upload must concern the same server, and onl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -102,8 +102,22 @@ class Reply:
 
 def ask(client: Any, operation: str, **arguments: object) -> Reply:
     """Return the reply to one call; nothing that goes wrong is raised, whatever it is."""
+    return _guarded(getattr(client, operation), arguments)
+
+
+def ask_pages(client: Any, operation: str, key: str, **arguments: object) -> Reply:
+    """Return the reply to a listing with the entries of all its pages under `key`; see `ask`."""
+
+    def all_pages(**arguments: object) -> dict[str, Any]:
+        pages = client.get_paginator(operation).paginate(**arguments)
+        return {key: [entry for page in pages for entry in page.get(key, ())]}
+
+    return _guarded(all_pages, arguments)
+
+
+def _guarded(call: Callable[..., object], arguments: Mapping[str, object]) -> Reply:
     try:
-        answer = getattr(client, operation)(**arguments)
+        answer = call(**arguments)
     except ClientError as error:
         return error_reply(error)
     except Exception as error:  # noqa: BLE001 - an unknown failure is an unknown answer, and that proves nothing
