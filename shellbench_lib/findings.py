@@ -54,7 +54,7 @@ FINDING_KINDS: dict[str, FindingKind] = {
     "unreadable_directory": FindingKind("error", "A directory cannot be listed."),
     "lenient_json": FindingKind(
         "note",
-        "A file is not strict JSON (a byte-order mark, NaN or Infinity, deep nesting) and was read by the tolerant reader.",
+        "A file is not strict JSON (byte-order mark, NaN, Infinity ...) and was read by the tolerant reader.",
     ),
     "text_repaired": FindingKind("note", "A text holds an unpaired surrogate, shown as the replacement character."),
     "symlink_not_followed": FindingKind("warning", "A symbolic link leaves matrix_path or loops and was not followed."),
@@ -62,7 +62,7 @@ FINDING_KINDS: dict[str, FindingKind] = {
     "not_a_run": FindingKind("warning", "A directory beside the runs holds no run_manifest.json and was skipped."),
     "unfinished_trial": FindingKind(
         "warning",
-        "A trial directory has a config.json and no result.json; counted neither as a trial nor as a failure.",
+        "A trial directory without a result.json; counted neither as a trial nor as a failure.",
     ),
     "unfinished_job": FindingKind("warning", "A job has no finish time or fewer trials than it planned."),
     "foreign_result_file": FindingKind("note", "A result.json is not a trial's."),
@@ -119,6 +119,10 @@ FINDING_KINDS: dict[str, FindingKind] = {
     "unreadable_number": FindingKind(
         "warning", "A cell that should hold a number holds something else; treated as missing."
     ),
+    "unreadable_flag": FindingKind(
+        "warning", "A cell that should hold True or False holds something else; treated as not recorded."
+    ),
+    "unknown_run": FindingKind("error", "A task row belongs to no run of the run table and is left out."),
     "missing_name": FindingKind("error", "A row names no run or no task and is left out."),
     "nothing_eligible": FindingKind("error", "No run of the matrix is eligible."),
 }

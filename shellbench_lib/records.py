@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 ResultState = Literal["valid", "missing", "invalid"]
+ID_PREFIX = "id:"  # a fingerprint made of a recorded id, not of the file's bytes
 PHASES = ("environment_setup", "agent_setup", "agent_execution", "verifier")
 
 
@@ -50,8 +51,8 @@ class TrialRecord:
     `reward_flags` holds findings codes about it (`reward_from_text`, `reward_not_a_number`, `reward_out_of_range`,
     `reward_key_absent`). `exception_type` is `""` when none was recorded. `policy_reward_valid` is a recorded
     error policy's own answer (Harbor 0.26), `None` where none is recorded. Token counts are tokens, cost is US
-    dollars; `None` means not observed. `fingerprint` identifies the attempt: its recorded id, else a digest of the
-    file's bytes; empty when there is no result file.
+    dollars; `None` means not observed. `fingerprint` identifies the attempt: `id:` and its recorded id, else
+    `sha256:` and the digest of the file's bytes; empty when there is no result file.
     """
 
     trial_name: str
