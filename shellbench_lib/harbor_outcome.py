@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 """What became of a Harbor trial: the execution kind that Harbor's own error policy speaks for.
 
 The groups are those of Harbor 0.26's published error policy. A policy that the file itself records decides before
@@ -65,7 +64,3 @@ def harbor_outcome(trial: TrialRecord) -> tuple[Kind, tuple[str, ...]]:
         return ("verifier_error" if kind in MISSING_REWARD_TYPES else "infra_error"), ()
     unknown = keeps_reward(kind) and kind not in AGENT_TYPES
     return "agent_error", ("unknown_exception_type",) if unknown and trial.recorded_reward is None else ()
-=======
-"""Stand-in until the real one arrives."""
-def harbor_outcome(trial): raise NotImplementedError
->>>>>>> runner
