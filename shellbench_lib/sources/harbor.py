@@ -22,7 +22,7 @@ from shellbench_lib.records import ID_PREFIX, Condition, ExpectedTask, RunRecord
 from shellbench_lib.sources.files import MatrixFolder
 from shellbench_lib.sources.harbor_jobs import find_jobs, looks_like_harbor
 from shellbench_lib.sources.harbor_runs import Job, form_runs
-from shellbench_lib.sources.harbor_trials import HarborTrial, read_trial
+from shellbench_lib.sources.harbor_trials import HarborTrial, TrialReader
 from shellbench_lib.sources.matrix import Matrix, SourceSettings
 from shellbench_lib.sources.native import expected_stem, trial_stem
 from shellbench_lib.sources.overrides import OverrideRules
@@ -50,7 +50,7 @@ def read_harbor(folder: MatrixFolder, settings: SourceSettings) -> Matrix:
 
 
 def _read_jobs(folder: MatrixFolder, settings: SourceSettings, rules: OverrideRules) -> list[Job]:
-    jobs = find_jobs(folder, lambda place: read_trial(folder, place, settings.reward_key))
+    jobs = find_jobs(folder, TrialReader(folder, settings.reward_key).read)
     for job in jobs:
         _settle_tasks(job)
         _settle_conditions(job, rules)
@@ -136,24 +136,29 @@ def _fill_unreadable(trials: Iterable[HarborTrial]) -> None:
     known: dict[bytes, set[Condition]] = defaultdict(set)
     for trial in trials:
         if trial.record.result_state == "valid":
-            known[trial.agent_config].add(trial.condition)
+            known[trial.setting.config].add(trial.condition)
     every = set().union(*known.values())
     for trial in trials:
         if trial.record.result_state == "invalid":
-            candidates = known.get(trial.agent_config, set()) or every
+            candidates = known.get(trial.setting.config, set()) or every
             if len(candidates) == 1:
                 trial.condition = next(iter(candidates))
 
 
 def _fill_versions(trials: Sequence[HarborTrial]) -> None:
     """An agent that failed before its version was known ran the version of the job's other trials, if that is one."""
+    distinct = {trial.condition for trial in trials}
     versions: dict[Condition, set[str]] = defaultdict(set)
+    for condition in distinct:
+        if condition.harness_version:
+            versions[replace(condition, harness_version="")].add(condition.harness_version)
+    filled = {
+        unversioned: replace(unversioned, harness_version=next(iter(known)))
+        for unversioned, known in versions.items()
+        if len(known) == 1 and unversioned in distinct
+    }
     for trial in trials:
-        versions[replace(trial.condition, harness_version="")].add(trial.condition.harness_version)
-    for trial in trials:
-        known = versions[replace(trial.condition, harness_version="")] - {""}
-        if not trial.condition.harness_version and len(known) == 1:
-            trial.condition = replace(trial.condition, harness_version=next(iter(known)))
+        trial.condition = filled.get(trial.condition, trial.condition)
 
 
 def _settle_package_revisions(job: Job) -> None:
@@ -208,8 +213,8 @@ def _mixed_arguments(jobs: Sequence[Job]) -> list[Finding]:
                 cells[_cell_of(trial.condition)].append(trial)
     findings = []
     for (suite, revision, label), trials in sorted(cells.items()):
-        for key in sorted({key for trial in trials for key in trial.kwargs}):
-            values = {trial.kwargs.get(key) for trial in trials}
+        for key in sorted({key for trial in trials for key in trial.setting.kwargs}):
+            values = {trial.setting.kwargs.get(key) for trial in trials}
             if len(values) > 1:
                 shown = ", ".join(sorted({_shown_value(value) for value in values}))
                 message = f"cell {label} ({suite or 'no suite'}, {revision or 'no revision'}): {key} is {shown}"

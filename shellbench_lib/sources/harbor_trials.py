@@ -37,49 +37,70 @@ _UNDETECTED_VERSION = "unknown"  # what Harbor writes when it could not tell the
 _Notes = list[tuple[str, str, str]]
 
 
+@dataclass(frozen=True, slots=True)
+class AgentSetting:
+    """What a trial's agent was asked to be. `config` identifies it; `kwargs` are the arguments, as sorted JSON each.
+
+    The argument that the effort was read from is not among `kwargs`.
+    """
+
+    condition: Condition
+    config: bytes
+    kwargs: dict[str, bytes]
+
+
 @dataclass(slots=True)
 class HarborTrial:
     """A trial before it belongs to a run.
 
-    `condition` has no model slug yet where the trial names none. `kwargs` are the agent's other arguments, each value
-    as sorted JSON. `agent_config` identifies the agent's configuration. `notes` wait for the run's path.
+    `condition` has no model slug yet where the trial names none. `notes` wait for the run's path.
     """
 
     record: TrialRecord
     condition: Condition
-    kwargs: dict[str, bytes]
-    agent_config: bytes
+    setting: AgentSetting
     job_id: str
     notes: _Notes
 
 
 def _canonical(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-def read_trial(folder: MatrixFolder, place: Place, reward_key: str) -> HarborTrial:
-    """Return a trial with a readable result, or with an unreadable one as far as its `config.json` tells."""
-    notes: _Notes = []
+class TrialReader:
+    """Reads the trials of one matrix; trials of one setting share it."""
 
-    def note(code: str, field_name: str, message: str) -> None:
-        notes.append((code, field_name, message))
+    def __init__(self, folder: MatrixFolder, reward_key: str) -> None:
+        self._folder = folder
+        self._reward_key = reward_key
+        self._settings: dict[tuple[bytes, bytes], AgentSetting] = {}
 
-    if place.kind == "trial":
-        result, record = _readable(folder, place, reward_key, note)
-    else:
-        result, record = _unreadable(place, note)
-    config = mapping(result.get("config"))
-    agent = mapping(config.get("agent"))
-    condition, effort_key = condition_of(result, agent)
-    kwargs = mapping(agent.get("kwargs"))
-    return HarborTrial(
-        record=record,
-        condition=condition,
-        kwargs={key: _canonical(value) for key, value in sorted(kwargs.items()) if key != effort_key},
-        agent_config=_canonical(agent),
-        job_id=text(config.get("job_id")),
-        notes=notes,
-    )
+    def read(self, place: Place) -> HarborTrial:
+        """Return a trial with a readable result, or one with an unreadable result as its `config.json` tells it."""
+        notes: _Notes = []
+
+        def note(code: str, field_name: str, message: str) -> None:
+            notes.append((code, field_name, message))
+
+        if place.kind == "trial":
+            result, record = _readable(self._folder, place, self._reward_key, note)
+        else:
+            result, record = _unreadable(place, note)
+        config = mapping(result.get("config"))
+        setting = self._setting(result, mapping(config.get("agent")))
+        return HarborTrial(record, setting.condition, setting, text(config.get("job_id")), notes)
+
+    def _setting(self, result: dict[str, Any], agent: dict[str, Any]) -> AgentSetting:
+        task = mapping(result.get("task_id"))
+        told = [result.get("agent_info"), result.get("source"), task.get("git_commit_id"), task.get("ref")]
+        key = _canonical(agent), _canonical(told)
+        known = self._settings.get(key)
+        if known is None:
+            condition, effort_key = condition_of(result, agent)
+            kwargs = mapping(agent.get("kwargs"))
+            others = {name: _canonical(value) for name, value in sorted(kwargs.items()) if name != effort_key}
+            known = self._settings[key] = AgentSetting(condition, key[0], others)
+        return known
 
 
 def _unreadable(place: Place, note: Note) -> tuple[dict[str, Any], TrialRecord]:
@@ -166,7 +187,9 @@ def _trajectory_usage(folder: MatrixFolder, place: Place, note: Note) -> dict[st
         found = folder.read_object(join(place.path, TRAJECTORY), limit=MAX_TRAJECTORY_BYTES)
     except UnreadableFileError:
         found = None  # a trace that cannot be used leaves its sums unknown
-    totals = mapping(found[0].get("final_metrics")) if found else {}
+    if found is None:
+        return dict.fromkeys(USAGE_FIELDS)
+    totals = mapping(found[0].get("final_metrics"))
     return usage_of({name: totals.get(total) for name, total in _TRAJECTORY_TOTALS.items()}, note)
 
 
