@@ -20,6 +20,7 @@ MODEL_FIELDS = frozenset({"model_id", "model_provider"})
 DATASET_FIELDS = frozenset({"judge_model_id", "judge_reasoning_effort", "task_suite", "task_set_sha256"})
 SPLIT_FIELDS = HARNESS_FIELDS | MODEL_FIELDS | DATASET_FIELDS
 SUFFIX_LENGTH = 8
+_REPETITION_SUFFIX = re.compile(r"(?:^|[-_])(?:repetition|repeat|rep|r)[-_]?([0-9]+)$", re.IGNORECASE)
 _ENCODED = re.compile("[%;=\x00-\x1f\x7f-\x9f]")
 
 
@@ -38,6 +39,18 @@ def experiment_key(values: Sequence[str], expected_task_count: int, task_set_sha
     """
     parts = [f"{name}={percent_encode(value)}" for name, value in zip(EXPERIMENT_FIELDS, values, strict=True)]
     return ";".join([*parts, f"expected_task_count={expected_task_count}", f"task_set_sha256={task_set_sha256}"])
+
+
+def split_repetition(run_label: str, model_slug: str) -> tuple[str, int | None]:
+    """Return a run label without its repetition suffix, and the repetition that the suffix names.
+
+    The suffix is `r`, `rep`, `repeat` or `repetition` with digits at the very end. A label that ends with the model's
+    own name has none: the `r1` of a model called `deepseek-r1` is no repetition.
+    """
+    match = _REPETITION_SUFFIX.search(run_label)
+    if match is None or (model_slug and run_label.endswith(model_slug)):
+        return run_label, None
+    return run_label[: match.start()] or run_label, int(match.group(1))
 
 
 def task_set_digest(paths: Iterable[str]) -> str:

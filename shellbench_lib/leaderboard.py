@@ -24,11 +24,18 @@ def _stdev(scores: Sequence[float]) -> float:
     return stdev(scores) if len(scores) > 1 else 0.0
 
 
+def _known_mean(rows: Sequence[RunRow], name: str) -> float | None:
+    """Return the mean of a column, None where a row does not know it (an export without the column)."""
+    values = [row[name] for row in rows]
+    return None if not values or None in values else mean(values)
+
+
 def run_statistics(rows: Sequence[RunRow]) -> dict[str, Any]:
     """Return upstream's statistics of a group of runs; None where no run is eligible. `stdev` of one run is 0."""
     eligible = [row for row in rows if row["eligible"]]
     scores = [row["score"] for row in eligible]
     tasks = sum(row["expected_task_count"] for row in eligible)
+    passes = _known_mean(eligible, "exact_passes")
     return {
         "total_repetitions": len(rows),
         "eligible_repetitions": len(eligible),
@@ -40,11 +47,11 @@ def run_statistics(rows: Sequence[RunRow]) -> dict[str, Any]:
         "stdev": _stdev(scores) if scores else None,
         "min": min(scores, default=None),
         "max": max(scores, default=None),
-        "mean_exact_passes": mean(row["exact_passes"] for row in eligible) if eligible else None,
-        "pass_rate": sum(row["exact_passes"] for row in eligible) / tasks if tasks else None,
+        "mean_exact_passes": passes,
+        "pass_rate": sum(row["exact_passes"] for row in eligible) / tasks if tasks and passes is not None else None,
         "clean_complete_repetitions": len(eligible),
-        "mean_coverage": mean(row["coverage"] for row in eligible) if eligible else None,
-        "mean_clean_completed": mean(row["clean_completed"] for row in eligible) if eligible else None,
+        "mean_coverage": _known_mean(eligible, "coverage"),
+        "mean_clean_completed": _known_mean(eligible, "clean_completed"),
     }
 
 

@@ -72,11 +72,15 @@ class MatrixReport:
 
     def harness_deltas(self) -> Block:
         """Compare harnesses at one model and effort."""
-        return self._deltas("harness_task_deltas.csv", ("model_slug", "reasoning_effort"), "left_harness", "right_harness")
+        return self._deltas(
+            "harness_task_deltas.csv", ("model_slug", "reasoning_effort"), "left_harness", "right_harness"
+        )
 
     def effort_deltas(self) -> Block:
         """Compare neighbouring efforts at one harness and model."""
-        return self._deltas("reasoning_task_deltas.csv", ("harness", "model_slug"), "higher_reasoning", "lower_reasoning")
+        return self._deltas(
+            "reasoning_task_deltas.csv", ("harness", "model_slug"), "higher_reasoning", "lower_reasoning"
+        )
 
     def model_deltas(self) -> Block:
         """Compare models at one harness and effort."""

@@ -25,6 +25,7 @@ from shellbench_lib.tables import read_csv
 
 RUNS_FILE = "aggregate_results.csv"
 TASKS_FILE = "per_task_results.csv"
+FINDINGS_FILE = "findings.csv"
 # What may be analysed must be said outright: an empty cell here is an error, not a False.
 DECIDING_FLAGS = frozenset({"eligible", "run_eligible", "scorable"})
 _FLAGS: dict[str, bool | None] = {"True": True, "False": False, "": None}
@@ -61,6 +62,15 @@ def read_summaries(summaries_dir: Path) -> SummaryTables:
     if strangers:
         raise InputError(f"{TASKS_FILE}: run_path {strangers[0]!r} is not in {RUNS_FILE}; export the matrix again")
     return SummaryTables(runs, tasks)
+
+
+def read_findings(summaries_dir: Path) -> pd.DataFrame:
+    """Return the findings of a summaries folder, columns as in `TABLES`, the most serious first.
+
+    Raises:
+        InputError: the file or a column is missing.
+    """
+    return _read_table(summaries_dir, FINDINGS_FILE)
 
 
 def _read_table(folder: Path, name: str) -> pd.DataFrame:

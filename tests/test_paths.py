@@ -28,7 +28,9 @@ def test_outside_a_checkout_the_working_directory_is_the_root(tmp_path, monkeypa
     assert local_path("a/b", field="output_dir") == tmp_path / "a" / "b"
 
 
-@pytest.mark.parametrize("remote", ["s3://bucket/x", "gs://b", "https://h/x", "abs://a", "file:///x", "S3://B", "adl:/x"])
+@pytest.mark.parametrize(
+    "remote", ["s3://bucket/x", "gs://b", "https://h/x", "abs://a", "file:///x", "S3://B", "adl:/x"]
+)
 def test_remote_places_are_refused(remote):
     with pytest.raises(ParameterError, match="output_dir: must be a local path") as caught:
         local_path(remote, field="output_dir")

@@ -59,7 +59,9 @@ def test_classes_are_counted_over_scoring_rows_of_the_cells_runs():
     )
     row = outcomes_by_cell([scores], tasks).iloc[0]
     assert (row["trials"], row["pass"], row["agent_exit"], row["infra"], row["missing_rewards"]) == (2, 1, 1, 0, 1)
-    assert row[["pass", "partial", "clean_fail", "agent_exit", "verifier_missing_reward", "infra"]].sum() == row["trials"]
+    assert (
+        row[["pass", "partial", "clean_fail", "agent_exit", "verifier_missing_reward", "infra"]].sum() == row["trials"]
+    )
 
 
 @pytest.mark.parametrize("order", [[0, 1], [1, 0]])

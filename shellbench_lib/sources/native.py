@@ -6,10 +6,9 @@ null nor empty.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from shellbench_lib.conditions import task_set_digest
+from shellbench_lib.conditions import split_repetition, task_set_digest
 from shellbench_lib.records import Condition, ExpectedTask, ParityRecord, RepairRecord, RunRecord, TrialRecord
 from shellbench_lib.sources.files import Entry, MatrixFolder, UnreadableFileError, join, shown
 from shellbench_lib.sources.matrix import Matrix, SourceSettings
@@ -20,7 +19,6 @@ from shellbench_lib.sources.values import first_text, flag, mapping, text, whole
 MANIFEST = "run_manifest.json"
 NATIVE_RUNNER = "shellbench-native"
 TRIAL_NAME_LENGTH = 32  # characters of the task's leaf that a trial directory's name keeps
-_REPETITION_SUFFIX = re.compile(r"(?:^|[-_])(?:repetition|repeat|rep|r)[-_]?(\d+)$", re.IGNORECASE)
 _REPETITION_KEYS = ("repetition", "repetition_index", "repeat", "repeat_index")
 _COUNT_KEYS = ("expected_task_count", "task_count", "expected_trials", "n_tasks")
 _PAIR_KEYS = ("pair_label", "pair_name", "comparison_pair", "base_label", "pair")
@@ -180,8 +178,7 @@ def _repetition(folder: MatrixFolder, manifest: dict[str, Any], label: str, run_
                     "unreadable_repetition", run_path, field_name=key, message=f"{text(value)!r} is no whole number"
                 )
             return repetition
-    match = _REPETITION_SUFFIX.search(label)
-    return int(match.group(1)) if match else None
+    return split_repetition(label, text(manifest.get("model_slug")))[1]
 
 
 def _declared_eligible(folder: MatrixFolder, manifest: dict[str, Any], run_path: str) -> bool | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -23,7 +24,33 @@ from shellbench_lib.statistics.tasks import dataset_columns, stack_tables
 HARNESS_FILE = "harness_task_deltas.csv"
 EFFORT_FILE = "reasoning_task_deltas.csv"
 MODEL_FILE = "model_task_deltas.csv"
-IndexPairs = list[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionPairs:
+    """What is held fixed (`key`), and the cells, by index, that are compared under it."""
+
+    key: tuple[str, str]
+    pairs: list[tuple[int, int]]
+
+
+def harness_pairs(dataset: DatasetScores) -> list[ConditionPairs]:
+    """Return every two harnesses at one (model, effort), the first in the alphabet first."""
+    groups = _groups(dataset, lambda cell: (cell.model_slug, cell.reasoning_effort), has_effort=True)
+    return [_every_two(key, cells, lambda index: dataset.cells[index].harness) for key, cells in groups]
+
+
+def model_pairs(dataset: DatasetScores) -> list[ConditionPairs]:
+    """Return every two models at one (harness, effort), the first in the alphabet first."""
+    groups = _groups(dataset, lambda cell: (cell.harness, cell.reasoning_effort), has_effort=True)
+    return [_every_two(key, cells, lambda index: dataset.cells[index].model_slug) for key, cells in groups]
+
+
+def effort_pairs(dataset: DatasetScores) -> list[ConditionPairs]:
+    """Return the neighbouring known efforts of each (harness, model), the lower one first."""
+    groups = _groups(dataset, lambda cell: (cell.harness, cell.model_slug), has_effort=False)
+    known = [(key, [i for i in cells if dataset.cells[i].reasoning_effort in EFFORT_ORDER]) for key, cells in groups]
+    return [ConditionPairs(key, list(pairwise(cells))) for key, cells in known]
 
 
 def harness_deltas(datasets: Sequence[DatasetScores], *, missing_reward: MissingReward) -> pd.DataFrame:
@@ -33,8 +60,8 @@ def harness_deltas(datasets: Sequence[DatasetScores], *, missing_reward: Missing
     """
 
     def columns(dataset: DatasetScores) -> dict[str, Any]:
-        groups = _groups(dataset, lambda cell: (cell.model_slug, cell.reasoning_effort), effort_at=1)
-        return _left_right(dataset, missing_reward, groups, ("model_slug", "reasoning_effort"), "harness")
+        rows = _matched(dataset, missing_reward, harness_pairs(dataset))
+        return rows.left_right(dataset, ("model_slug", "reasoning_effort"), "harness", lambda cell: cell.harness)
 
     return stack_tables(HARNESS_FILE, [columns(dataset) for dataset in datasets])
 
@@ -46,8 +73,8 @@ def model_deltas(datasets: Sequence[DatasetScores], *, missing_reward: MissingRe
     """
 
     def columns(dataset: DatasetScores) -> dict[str, Any]:
-        groups = _groups(dataset, lambda cell: (cell.harness, cell.reasoning_effort), effort_at=1)
-        return _left_right(dataset, missing_reward, groups, ("harness", "reasoning_effort"), "model")
+        rows = _matched(dataset, missing_reward, model_pairs(dataset))
+        return rows.left_right(dataset, ("harness", "reasoning_effort"), "model", lambda cell: cell.model_slug)
 
     return stack_tables(MODEL_FILE, [columns(dataset) for dataset in datasets])
 
@@ -60,82 +87,91 @@ def effort_deltas(datasets: Sequence[DatasetScores], *, missing_reward: MissingR
     return stack_tables(EFFORT_FILE, [_effort_columns(dataset, missing_reward) for dataset in datasets])
 
 
+@dataclass(slots=True)
+class _Matched:
+    """Rows of a delta table: what is held fixed, the task, and both cells with their means."""
+
+    keys: list[tuple[str, str]] = field(default_factory=list)
+    tasks: list[str] = field(default_factory=list)
+    first: list[int] = field(default_factory=list)
+    second: list[int] = field(default_factory=list)
+    first_mean: FloatArray = field(default_factory=lambda: np.empty(0))
+    second_mean: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def left_right(
+        self, dataset: DatasetScores, fixed: tuple[str, str], factor: str, level: Callable[[Cell], str]
+    ) -> dict[str, Any]:
+        """Return the columns of a table that compares two levels of a factor, left less right."""
+        levels = [level(cell) for cell in dataset.cells]
+        return self.head(dataset, fixed) | {
+            f"left_{factor}": [levels[index] for index in self.first],
+            f"right_{factor}": [levels[index] for index in self.second],
+            "left_reward": self.first_mean,
+            "right_reward": self.second_mean,
+            "delta": self.first_mean - self.second_mean,
+        }
+
+    def head(self, dataset: DatasetScores, fixed: tuple[str, str]) -> dict[str, Any]:
+        """Return the columns that every delta table begins with."""
+        return dataset_columns(dataset, len(self.tasks)) | {
+            fixed[0]: [key[0] for key in self.keys],
+            fixed[1]: [key[1] for key in self.keys],
+            "task_name": self.tasks,
+        }
+
+
+def _matched(dataset: DatasetScores, missing_reward: MissingReward, groups: Sequence[ConditionPairs]) -> _Matched:
+    """Return both means of every pair on every task that both cells have, by group, task and pair."""
+    means = dataset.task_means(missing_reward)
+    tasks = np.array(dataset.tasks, dtype=object)
+    rows = _Matched()
+    parts: list[tuple[FloatArray, FloatArray]] = []
+    for group in groups:
+        if not group.pairs:
+            continue
+        first, second = np.array(group.pairs, dtype=np.intp).T
+        left, right = means[first].T, means[second].T
+        task_index, pair_index = np.nonzero(~np.isnan(left) & ~np.isnan(right))
+        rows.keys += [group.key] * len(task_index)
+        rows.tasks += tasks[task_index].tolist()
+        rows.first += first[pair_index].tolist()
+        rows.second += second[pair_index].tolist()
+        parts.append((left[task_index, pair_index], right[task_index, pair_index]))
+    if parts:
+        rows.first_mean, rows.second_mean = (np.concatenate(side) for side in zip(*parts, strict=True))
+    return rows
+
+
 def _effort_columns(dataset: DatasetScores, missing_reward: MissingReward) -> dict[str, Any]:
-    groups = []
-    for key, cells in _groups(dataset, lambda cell: (cell.harness, cell.model_slug), effort_at=None):
-        known = [index for index in cells if dataset.cells[index].reasoning_effort in EFFORT_ORDER]
-        groups.append((key, list(pairwise(known))))
-    rows = _matched(dataset, missing_reward, groups)
+    rows = _matched(dataset, missing_reward, effort_pairs(dataset))
     efforts = [cell.reasoning_effort for cell in dataset.cells]
-    lower, higher = [efforts[i] for i in rows["first"]], [efforts[i] for i in rows["second"]]
-    return dataset_columns(dataset, len(lower)) | {
-        "harness": [key[0] for key in rows["keys"]],
-        "model_slug": [key[1] for key in rows["keys"]],
-        "task_name": rows["tasks"],
+    lower, higher = [efforts[index] for index in rows.first], [efforts[index] for index in rows.second]
+    return rows.head(dataset, ("harness", "model_slug")) | {
         "lower_reasoning": lower,
         "higher_reasoning": higher,
-        "lower_reward": rows["first_mean"],
-        "higher_reward": rows["second_mean"],
-        "delta": rows["second_mean"] - rows["first_mean"],
+        "lower_reward": rows.first_mean,
+        "higher_reward": rows.second_mean,
+        "delta": rows.second_mean - rows.first_mean,
         "levels_skipped": [
             EFFORT_ORDER.index(high) - EFFORT_ORDER.index(low) - 1 for low, high in zip(lower, higher, strict=True)
         ],
     }
 
 
-def _left_right(
-    dataset: DatasetScores,
-    missing_reward: MissingReward,
-    groups: Sequence[tuple[tuple[str, str], list[int]]],
-    fixed: tuple[str, str],
-    factor: str,
-) -> dict[str, Any]:
-    """Return the columns of a table that compares every two levels of a factor within each group."""
-    levels = [cell.harness if factor == "harness" else cell.model_slug for cell in dataset.cells]
-    pairs = [(key, list(combinations(sorted(cells, key=lambda i: levels[i]), 2))) for key, cells in groups]
-    rows = _matched(dataset, missing_reward, pairs)
-    return dataset_columns(dataset, len(rows["tasks"])) | {
-        fixed[0]: [key[0] for key in rows["keys"]],
-        fixed[1]: [key[1] for key in rows["keys"]],
-        "task_name": rows["tasks"],
-        f"left_{factor}": [levels[i] for i in rows["first"]],
-        f"right_{factor}": [levels[i] for i in rows["second"]],
-        "left_reward": rows["first_mean"],
-        "right_reward": rows["second_mean"],
-        "delta": rows["first_mean"] - rows["second_mean"],
-    }
+def _every_two(key: tuple[str, str], cells: Sequence[int], level: Callable[[int], str]) -> ConditionPairs:
+    return ConditionPairs(key, list(combinations(sorted(cells, key=level), 2)))
 
 
 def _groups(
-    dataset: DatasetScores, key_of: Callable[[Cell], tuple[str, str]], *, effort_at: int | None
+    dataset: DatasetScores, key_of: Callable[[Cell], tuple[str, str]], *, has_effort: bool
 ) -> list[tuple[tuple[str, str], list[int]]]:
-    """Return the cells of each group in the dataset's order, the groups by key (an effort in the order of efforts)."""
+    """Return the cells of each group in the dataset's order, groups by key; an effort in the order of efforts."""
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, cell in enumerate(dataset.cells):
         groups[key_of(cell)].append(index)
-    return sorted(
-        groups.items(), key=lambda item: item[0] if effort_at is None else (item[0][0], effort_rank(item[0][1]))
-    )
 
+    def order(item: tuple[tuple[str, str], list[int]]) -> tuple[str, Any]:
+        first, second = item[0]
+        return first, (effort_rank(second) if has_effort else second)
 
-def _matched(
-    dataset: DatasetScores, missing_reward: MissingReward, groups: Sequence[tuple[tuple[str, str], IndexPairs]]
-) -> dict[str, Any]:
-    """Return both means of every pair on every task that both cells have, by group, task and pair."""
-    means = dataset.task_means(missing_reward)
-    tasks = np.array(dataset.tasks, dtype=object)
-    found: dict[str, list[Any]] = {name: [] for name in ("keys", "tasks", "first", "second")}
-    means_found: dict[str, list[FloatArray]] = {"first_mean": [], "second_mean": []}
-    for key, pairs in groups:
-        if not pairs:
-            continue
-        first, second = np.array(pairs, dtype=np.intp).T
-        left, right = means[first].T, means[second].T
-        task_index, pair_index = np.nonzero(~np.isnan(left) & ~np.isnan(right))
-        found["keys"] += [key] * len(task_index)
-        found["tasks"] += tasks[task_index].tolist()
-        found["first"] += first[pair_index].tolist()
-        found["second"] += second[pair_index].tolist()
-        means_found["first_mean"].append(left[task_index, pair_index])
-        means_found["second_mean"].append(right[task_index, pair_index])
-    return found | {name: np.concatenate([np.empty(0), *parts]) for name, parts in means_found.items()}
+    return sorted(groups.items(), key=order)
