@@ -11,6 +11,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,7 @@ from shellbench_lib.text import REPLACEMENT
 
 # Real result files with token traces stay far below this; a larger one would take the whole report's memory.
 MAX_JSON_BYTES = 128 * 1024 * 1024
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -176,16 +178,12 @@ def _read_regular(descriptor: int, limit: int) -> bytes:
 def repair_text(value: Any) -> Any:
     """Return a JSON value with every lone surrogate in its texts as U+FFFD."""
     if isinstance(value, str):
-        return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace") if _has_surrogate(value) else value
+        return _SURROGATE.sub(REPLACEMENT, value)
     if isinstance(value, list):
         return [repair_text(item) for item in value]
     if isinstance(value, dict):
         return {repair_text(key): repair_text(item) for key, item in value.items()}
     return value
-
-
-def _has_surrogate(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def shown(path: str) -> str:

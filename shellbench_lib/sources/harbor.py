@@ -117,11 +117,11 @@ def _settle_conditions(job: Job, rules: OverrideRules) -> None:
     for trial in job.trials:
         recorded = trial.condition
         if recorded not in final:
-            final[recorded] = with_slug(rules.apply(recorded, job.name))
+            final[recorded] = with_names(rules.apply(recorded, job.name))
         trial.condition = final[recorded]
 
 
-def with_slug(condition: Condition) -> Condition:
+def with_names(condition: Condition) -> Condition:
     """Return the condition with model slug and provider taken from the model id where they are empty."""
     provider, _, rest = condition.model_id.partition("/")
     return replace(

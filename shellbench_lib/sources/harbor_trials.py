@@ -204,7 +204,8 @@ def _task_path(result: dict[str, Any]) -> str:
 def condition_of(result: dict[str, Any], agent: dict[str, Any]) -> tuple[Condition, str]:
     """Return the condition that a trial records, and the agent argument that its effort was read from.
 
-    The model slug is left to `with_slug`, so that an override of the model id decides it too.
+    The slug, and the provider where the model id begins with it, are left to `with_names`: an override of the model id
+    then decides them too.
     """
     info = mapping(result.get("agent_info"))
     model = mapping(info.get("model_info"))
@@ -217,7 +218,7 @@ def condition_of(result: dict[str, Any], agent: dict[str, Any]) -> tuple[Conditi
         harness=text(info.get("name")) or first_text(agent, "name", "import_path"),
         harness_version="" if version == _UNDETECTED_VERSION else version,
         model_id=model_id,
-        model_provider=text(model.get("provider")),
+        model_provider="" if "/" in model_id else text(model.get("provider")),
         reasoning_effort=effort,
         task_revision=first_text(task, "git_commit_id", "ref"),
         task_suite=text(result.get("source")),
