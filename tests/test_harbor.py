@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from harbor_trees import COMMIT, failed, trial_result, write_job, write_json, write_trial, write_unfinished
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from shellbench_lib.conditions import task_set_digest
 from shellbench_lib.errors import InputError
@@ -118,7 +120,7 @@ def test_a_link_in_a_circle_does_not_repeat_a_job(root):
 
 def test_job_level_files_alone_are_refused_with_what_to_give(root):
     write_job(root / "job", [], planned=5, result={"stats": {"evals": {"a__m__d": {"reward_stats": {}}}}})
-    with pytest.raises(InputError, match=r"only|no trial's.*Give the whole job directories"):
+    with pytest.raises(InputError, match=r"job-level.*no trial's.*Give the whole job directories"):
         read(root)
 
 
@@ -315,7 +317,8 @@ def test_refs_that_are_contents_of_single_tasks_do_not_split_a_suite(root, datas
     write_job(root / "job", trials, config={"datasets": datasets})
     run = only_run(root)
     assert tasks(run) == ["org/alpha", "org/beta"]
-    assert run.condition.task_revision == revision or run.condition.task_revision.startswith("tasks-")
+    found = run.condition.task_revision
+    assert found == revision if revision else found.startswith("tasks-")
 
 
 def test_two_commits_are_two_datasets(root):
@@ -459,6 +462,34 @@ def test_no_absolute_path_reaches_a_record(root):
     write_job(root / "job", [trial_result("alpha", task_id={"path": "/home/someone/tasks/alpha"})])
     assert "/home/" not in repr(read(root).runs)
     assert str(root) not in repr(read(root))
+
+
+def test_arguments_that_no_fast_writer_takes_are_still_compared(root):
+    write_job(root / "a", [trial_result("alpha", agent={"kwargs": {"seed": 10**400}})])
+    write_job(root / "b", [trial_result("alpha", suffix="Second1", agent={"kwargs": {"seed": 10**400 + 1}})])
+    findings = [finding for finding in read(root).findings if finding.code == "mixed_condition"]
+    assert [finding.field for finding in findings] == ["agent.kwargs.seed"]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    field=st.sampled_from([*sorted(set(trial_result()) - {"trial_name"}), "step_results", "reward_valid"]),
+    value=json_values,
+)
+def test_a_field_of_any_shape_never_costs_the_trial_beside_it(tmp_path_factory, field, value):
+    folder = tmp_path_factory.mktemp("matrix")
+    write_job(folder / "job", [trial_result("alpha"), trial_result("beta") | {field: value}])
+    matrix = read(folder)
+    found = [trial for run in matrix.runs for trial in run.trials if trial.trial_name == "alpha__AbCdEf1"]
+    assert [(trial.task_path, trial.recorded_reward, trial.n_input_tokens) for trial in found] == [("alpha", 1.0, 100)]
+    assert sum(len(run.trials) for run in matrix.runs) == 2
 
 
 # Runs

@@ -13,8 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-import orjson
-
 from shellbench_lib.conditions import cell_label, normal_effort
 from shellbench_lib.findings import Finding
 from shellbench_lib.harbor_outcome import harbor_outcome
@@ -32,6 +30,7 @@ __all__ = ["looks_like_harbor", "read_harbor"]
 _ABSOLUTE = re.compile(r"^(?:/|~|[A-Za-z]:/)")
 _CONTENT_REF = "sha256:"  # such a package ref is one task's content, not a version of the suite
 _DIGEST_LENGTH = 12
+_SHOWN_LENGTH = 40  # characters of an argument's value in a finding
 _SCORED_KINDS = frozenset({"clean", "agent_error"})
 
 
@@ -230,8 +229,7 @@ def _cell_of(condition: Condition) -> tuple[str, str, str]:
 def _shown_value(value: bytes | None) -> str:
     if value is None:
         return "(not given)"
-    plain = orjson.loads(value)
-    return value.decode() if plain is None or isinstance(plain, bool | int | float) else "(a text or a list)"
+    return "(a text, list or object)" if value[:1] in b'"[{' else value.decode()[:_SHOWN_LENGTH]
 
 
 def _describe(jobs: Sequence[Job]) -> str:

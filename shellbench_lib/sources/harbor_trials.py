@@ -6,6 +6,7 @@ where none has, it stays empty and an override may set it.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -64,7 +65,14 @@ class HarborTrial:
 
 
 def _canonical(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    """Return a JSON value as sorted JSON, to tell equal ones; the slow writer takes what the fast one refuses."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # an integer of more than 64 bits, or deep nesting
+        try:
+            return json.dumps(value, sort_keys=True).encode()
+        except RecursionError:
+            return b'"nested too deeply"'
 
 
 class TrialReader:
