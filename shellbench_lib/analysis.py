@@ -16,11 +16,12 @@ from typing import Any
 import pandas as pd
 
 from shellbench_lib.analysis_page import analysis_page
-from shellbench_lib.columns import CLASSIC_TABLES, INFERENCE_TABLES, TABLES, names
+from shellbench_lib.columns import CLASSIC_TABLES, INFERENCE_TABLES, SUPPORTING_TABLES, TABLES, Column
 from shellbench_lib.figures.boxes import Drawn, no_figure
 from shellbench_lib.figures.classic import CLASSIC_KINDS, RUN_SCORES, WHY_EMPTY, classic_figures
 from shellbench_lib.params import ReportParameters
 from shellbench_lib.staging import staged_folder
+from shellbench_lib.statistics import clusters, cost, quality, reliability, variance
 from shellbench_lib.statistics.cells import (
     DatasetRuns,
     DatasetScores,
@@ -51,8 +52,9 @@ from shellbench_lib.text import file_names
 SCHEMA_VERSION = 1
 SUMMARY_FILE, PAGE_FILE = "analysis_summary.json", "ANALYSIS.md"
 _DEFAULTS = ReportParameters(matrix_name="defaults")
-FIGURE_KINDS = CLASSIC_KINDS
+FIGURE_KINDS = CLASSIC_KINDS  # files of these kinds, and no other SVG, may be replaced
 _FIGURE_FILE = re.compile(rf"[a-z0-9._-]+-(?:{'|'.join(FIGURE_KINDS)})(?:-page-[0-9]+)?\.svg")
+DECIMALS = 12  # the last bits of a sum or a logarithm differ between processors
 NO_PLOTS = "Figures were not asked for (generate_plots is false)."
 
 
@@ -134,6 +136,19 @@ def classic_tables(given: AnalysisInput) -> dict[str, pd.DataFrame]:
     }
 
 
+def supporting_tables(given: AnalysisInput) -> dict[str, pd.DataFrame]:
+    """Return task clusters, variance components, task quality, reliability and cost."""
+    policy, datasets, tasks = given.settings.missing_reward, given.datasets, given.summaries.tasks
+    level = given.settings.confidence_level
+    return {
+        clusters.FILE: clusters.cluster_table(datasets, missing_reward=policy),
+        variance.FILE: variance.variance_table(datasets, missing_reward=policy, confidence_level=level),
+        quality.FILE: quality.quality_table(datasets, tasks, missing_reward=policy),
+        reliability.FILE: reliability.reliability_table(datasets, missing_reward=policy),
+        cost.FILE: cost.cost_table(datasets, tasks),
+    }
+
+
 def classic_plots(given: AnalysisInput, tables: Mapping[str, pd.DataFrame]) -> list[Drawn]:
     """Return the four figures of every dataset; for one without an eligible run, the sentences instead."""
     scores = dict(zip(given.summaries.runs["run_path"], given.summaries.runs["score"], strict=True))
@@ -157,7 +172,10 @@ def classic_plots(given: AnalysisInput, tables: Mapping[str, pd.DataFrame]) -> l
 
 
 # Where further statistics join: a function that returns tables by file name, and one that returns figures.
-TABLE_PRODUCERS: tuple[Callable[[AnalysisInput], Mapping[str, pd.DataFrame]], ...] = (classic_tables,)
+TABLE_PRODUCERS: tuple[Callable[[AnalysisInput], Mapping[str, pd.DataFrame]], ...] = (
+    classic_tables,
+    supporting_tables,
+)
 FIGURE_PRODUCERS: tuple[Callable[[AnalysisInput, Mapping[str, pd.DataFrame]], list[Drawn]], ...] = (classic_plots,)
 
 
@@ -184,7 +202,7 @@ def analyze(summaries_dir: Path, analysis_dir: Path, settings: AnalysisSettings 
     summary = analysis_summary(given, tables, drawn, summaries_dir.name)
     with staged_folder(analysis_dir, is_analysis_file) as stage:
         for name, frame in tables.items():
-            columns = [frame[column].tolist() for column in names(TABLES[name])]
+            columns = [column_values(frame, column, rounded=name not in CLASSIC_TABLES) for column in TABLES[name]]
             write_csv(stage / name, TABLES[name], zip(*columns, strict=True))
         write_json(stage / SUMMARY_FILE, summary)
         (stage / PAGE_FILE).write_text(analysis_page(summary, tables, drawn), encoding="utf-8", newline="")
@@ -195,6 +213,22 @@ def analyze(summaries_dir: Path, analysis_dir: Path, settings: AnalysisSettings 
         for f in drawn
     ]
     return AnalysisResult(tables, given.datasets, given.overview, summary, shown)
+
+
+def column_values(frame: pd.DataFrame, column: Column, *, rounded: bool) -> list[Any]:
+    """Return a column's values as they are written: whole numbers without a fraction, missing ones as None.
+
+    Args:
+        frame: the table.
+        column: one of its columns.
+        rounded: whether numbers lose what differs between processors.
+    """
+    values = [None if value is None or value != value else value for value in frame[column.name].tolist()]  # noqa: PLR0124
+    if column.type == "integer":
+        return [None if value is None else int(value) for value in values]
+    if column.type == "number" and rounded:
+        return [None if value is None else round(float(value), DECIMALS) + 0.0 for value in values]
+    return values
 
 
 def analysis_input(summaries: SummaryTables, settings: AnalysisSettings) -> AnalysisInput:
@@ -212,6 +246,7 @@ def is_analysis_file(name: str) -> bool:
     return (
         name in CLASSIC_TABLES
         or name in INFERENCE_TABLES
+        or name in SUPPORTING_TABLES
         or name in {SUMMARY_FILE, PAGE_FILE}
         or bool(_FIGURE_FILE.fullmatch(name))
     )

@@ -208,29 +208,25 @@ def outcome_table(outcomes: pd.DataFrame) -> Block:
     return table(outcomes, columns, caption="Trials of eligible runs by outcome class; they add up to the trials.")
 
 
-def usage_table(cells: pd.DataFrame) -> Block:
-    """Show tokens, cost and time per trial of each cell, with how many trials were known."""
+def usage_table(costs: pd.DataFrame) -> Block:
+    """Show tokens, cost and time of each cell, with how many trials and runs were known."""
     return table(
-        cells,
+        costs,
         [
-            *_dataset(cells),
+            *_dataset(costs),
             Shown("cell", "Cell"),
+            Shown("quantity", "Quantity"),
+            Shown("unit", "Unit"),
+            Shown("known_trials", "Known trials", "integer"),
             Shown("trials", "Trials", "integer"),
-            *(
-                shown
-                for name, heading, kind in (
-                    ("n_input_tokens", "Input tokens", "integer"),
-                    ("n_output_tokens", "Output tokens", "integer"),
-                    ("cost_usd", "Cost in US dollars", "money"),
-                    ("duration_sec", "Seconds", "seconds"),
-                )
-                for shown in (
-                    Shown(f"{name}_mean", f"{heading} per trial", kind),  # type: ignore[arg-type]
-                    Shown(f"{name}_known", "known", "integer"),
-                )
-            ),
+            Shown("per_trial", "Per trial", "money"),
+            Shown("known_runs", "Known runs", "integer"),
+            Shown("runs", "Runs", "integer"),
+            Shown("per_run", "Per run", "money"),
+            Shown("per_solved", "Per solved task", "money"),
+            Shown("reason", "Why empty"),
         ],
-        caption="Means over the trials of eligible runs where the value is known; an unknown value is never 0.",
+        caption="Per trial: mean over known trials. Per run and per solved task: fully known runs only.",
     )
 
 

@@ -72,6 +72,16 @@ def test_a_lone_value_stands_at_its_place_and_rows_follow_the_given_order():
     assert dots(middle)[0][0] == pytest.approx((x0 + x1) / 2, abs=1e-3)
 
 
+def test_a_mean_is_marked_only_where_values_differ():
+    groups = [
+        Group(("lone",), np.array([0.5])),
+        Group(("same",), np.array([0.2, 0.2])),
+        Group(("b",), np.array([0.0, 1.0])),
+    ]
+    uses = [use.get("style", "") for use in ET.fromstring(page(groups)).iter(f"{SVG}use")]
+    assert sum("fill: #ffffff" in style for style in uses) == 1
+
+
 def test_equal_values_stand_side_by_side_around_their_place():
     shifts = dot_shifts(np.array([0.5] * 100 + [0.0]), 0.0, 1.0, size=3.0)
     assert shifts[100].tolist() == [0.0, 0.0]
@@ -130,6 +140,12 @@ def test_labels_and_title_lie_inside_the_figure():
     label_lines = max(len(text) for text in texts(svg))
     assert label_lines <= 60
     assert 48 * 7 < plot_left < width  # the widest line, 48 capital W of more than 7 points, has room on the left
+
+
+def test_a_long_title_widens_the_figure():
+    svg = box_svg(BoxPlot("W" * 120, "axis", "note", (Group(("a",), np.array([0.5])),), limits=(0, 1), hues=("",)))
+    width = float(ET.fromstring(svg).get("width").removesuffix("pt"))
+    assert width > 120 * 1.1 * 11  # a bold W takes 1.1 em, at 11 points
 
 
 def test_groups_without_a_value_are_left_out_with_a_sentence():

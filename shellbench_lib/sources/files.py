@@ -25,6 +25,7 @@ from shellbench_lib.text import REPLACEMENT
 # Real result files with token traces stay far below this; a larger one would take the whole report's memory.
 MAX_JSON_BYTES = 128 * 1024 * 1024
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPED_BYTE = re.compile("[\udc80-\udcff]")  # how Python spells a byte of a file name that is no UTF-8
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -47,6 +48,7 @@ class MatrixFolder:
     root: Path
     findings: list[Finding] = field(default_factory=list)
     _digests: dict[str, str] = field(default_factory=dict)
+    _inner: set[str] = field(default_factory=lambda: {""})  # directories known to lie inside, links followed
 
     def note(self, code: str, run_path: str = "", task: str = "", field_name: str = "", message: str = "") -> None:
         """Add a finding."""
@@ -61,24 +63,33 @@ class MatrixFolder:
 
     def entries(self, directory: str = "") -> list[Entry]:
         """Return a directory's entries by name. Links that leave the matrix, dangle or loop are noted and left out."""
+        if directory not in self._inner and self._inside(directory) is None:
+            self.note("symlink_not_followed", field_name=shown(directory), message="leaves matrix_path")
+            return []
         try:
             with os.scandir(self.root / directory) as scan:
                 found = [(entry.name, entry.is_symlink(), entry.is_dir(follow_symlinks=False)) for entry in scan]
         except OSError as error:
-            self.note("unreadable_directory", field_name=directory, message=f"cannot be listed: {error.strerror}")
+            self.note(
+                "unreadable_directory", field_name=shown(directory), message=f"cannot be listed: {error.strerror}"
+            )
             return []
         result = []
         for name, is_link, is_directory in sorted(found):
+            path = join(directory, name)
+            if is_directory:
+                self._inner.add(path)
             if not is_link:
                 result.append(Entry(name, is_directory))
                 continue
-            path = join(directory, name)
             target = self._inside(path)
             if target is None or (target.is_dir() and (self.root / directory).resolve().is_relative_to(target)):
                 self.note(
                     "symlink_not_followed", field_name=shown(path), message="leaves matrix_path, dangles or loops"
                 )
             else:
+                if target.is_dir():
+                    self._inner.add(path)
                 result.append(Entry(name, target.is_dir()))
         return result
 
@@ -110,6 +121,7 @@ class MatrixFolder:
             except OSError as second:
                 raise UnreadableFileError(self._cause(second)) from second
         try:
+            self._require_inner(path)
             data = _read_regular(descriptor, limit)
         except OSError as error:
             raise UnreadableFileError(self._cause(error)) from error
@@ -117,6 +129,14 @@ class MatrixFolder:
             os.close(descriptor)
         self._digests[path] = hashlib.sha256(data).hexdigest()
         return data
+
+    def _require_inner(self, path: str) -> None:
+        """Refuse a file whose directory is reached by a link that leaves the matrix."""
+        directory = path.rpartition("/")[0]
+        if directory not in self._inner:
+            if self._inside(directory) is None:
+                raise UnreadableFileError("is reached by a symbolic link that leaves matrix_path")
+            self._inner.add(directory)
 
     @staticmethod
     def _cause(error: OSError) -> str:
@@ -187,8 +207,14 @@ def repair_text(value: Any) -> Any:
 
 
 def shown(path: str) -> str:
-    """Return a path read from the file system as text that UTF-8 can hold."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\ud800", REPLACEMENT)
+    """Return a path read from the file system as text that UTF-8 can hold.
+
+    A byte that is no UTF-8 becomes the replacement character and its two hexadecimal digits, so that two names that
+    differ only there stay apart.
+    """
+    if path.isascii():
+        return path
+    return _ESCAPED_BYTE.sub(lambda match: f"{REPLACEMENT}{ord(match.group()) - 0xDC00:02X}", path)
 
 
 def join(directory: str, name: str) -> str:
