@@ -18,6 +18,8 @@ def text(value: Any) -> str:
     """Return a scalar as text: absent, lists and objects are empty, numbers and flags in their JSON spelling."""
     if isinstance(value, str):
         return value
+    if value is None:
+        return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
@@ -41,7 +43,7 @@ def mapping(value: Any) -> dict[str, Any]:
 
 def number(value: Any) -> float | int | None:
     """Return a finite number, or text that converts to one; flags, NaN, infinity and all else are no number."""
-    if isinstance(value, bool):
+    if value is None or isinstance(value, bool):
         return None
     if isinstance(value, str):
         try:
