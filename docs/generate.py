@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from shellbench_lib import cli, errors
-from shellbench_lib.columns import CLASSIC_TABLES, INFERENCE_TABLES, SUMMARY_TABLES, Column
+from shellbench_lib.columns import SUMMARY_TABLES, TABLES, Column
 from shellbench_lib.conditions import EFFORT_ORDER
 from shellbench_lib.export import TAXONOMY
 from shellbench_lib.findings import FINDING_KINDS
@@ -174,7 +174,7 @@ def page() -> str:
     lines += ["## Parameters of a report", "", *_parameters()]
     lines += ["## Tables", ""]
     lines += _tables("summaries", SUMMARY_TABLES)
-    lines += _tables("analysis", {**CLASSIC_TABLES, **INFERENCE_TABLES})
+    lines += _tables("analysis", {name: columns for name, columns in TABLES.items() if name not in SUMMARY_TABLES})
     lines += ["## Findings", ""]
     shown = [(f"`{code}`", kind.severity, kind.meaning) for code, kind in FINDING_KINDS.items()]
     lines += table(("code", "severity", "meaning"), shown)
