@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 UNKNOWN_REVISION = "unknown-revision"
+UNKNOWN_COUNT = "unknown-count"
 EFFORT_ORDER = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 EXPERIMENT_FIELDS = (
     "harness", "harness_version", "tool_mode", "model_slug", "model_id", "model_provider", "reasoning_effort",
@@ -19,6 +20,7 @@ MODEL_FIELDS = frozenset({"model_id", "model_provider"})
 DATASET_FIELDS = frozenset({"judge_model_id", "judge_reasoning_effort", "task_suite", "task_set_sha256"})
 SPLIT_FIELDS = HARNESS_FIELDS | MODEL_FIELDS | DATASET_FIELDS
 SUFFIX_LENGTH = 8
+_REPETITION_SUFFIX = re.compile(r"(?:^|[-_])(?:repetition|repeat|rep|r)[-_]?([0-9]{1,9})$", re.IGNORECASE)
 _ENCODED = re.compile("[%;=\x00-\x1f\x7f-\x9f]")
 
 
@@ -39,26 +41,38 @@ def experiment_key(values: Sequence[str], expected_task_count: int, task_set_sha
     return ";".join([*parts, f"expected_task_count={expected_task_count}", f"task_set_sha256={task_set_sha256}"])
 
 
+def split_repetition(run_label: str, model_slug: str) -> tuple[str, int | None]:
+    """Return a run label without its repetition suffix, and the repetition that the suffix names.
+
+    The suffix is `r`, `rep`, `repeat` or `repetition` with digits at the very end. A label that ends with the model's
+    own name has none: the `r1` of a model called `deepseek-r1` is no repetition.
+    """
+    match = _REPETITION_SUFFIX.search(run_label)
+    if match is None or (model_slug and run_label.endswith(model_slug)):
+        return run_label, None
+    return run_label[: match.start()] or run_label, int(match.group(1))
+
+
 def task_set_digest(paths: Iterable[str]) -> str:
     """Return the SHA-256 of a task list, whatever its order."""
     return hashlib.sha256("\n".join(sorted(set(paths))).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def dataset_keys(rows: Iterable[tuple[str, int, str]]) -> dict[tuple[str, int, str], str]:
+def dataset_keys(rows: Iterable[tuple[str, int | None, str]]) -> dict[tuple[str, int | None, str], str]:
     """Name the dataset of every (task revision, task count, task set digest) that occurs.
 
     The key is `<revision>:<count>`. Where one revision and count stand with several digests, each of them is a
     different set of tasks and gets the digest's first characters as a suffix. A run that declares no task list keeps
-    the plain key.
+    the plain key. A task count that is not known (an export without one) is named so.
     """
     rows = set(rows)
-    digests: dict[tuple[str, int], set[str]] = defaultdict(set)
+    digests: dict[tuple[str, int | None], set[str]] = defaultdict(set)
     for revision, count, digest in rows:
         if digest:
             digests[revision, count].add(digest)
     keys = {}
     for revision, count, digest in rows:
-        key = f"{revision or UNKNOWN_REVISION}:{count}"
+        key = f"{revision or UNKNOWN_REVISION}:{UNKNOWN_COUNT if count is None else count}"
         if digest and len(digests[revision, count]) > 1:
             key += f":{digest[:SUFFIX_LENGTH]}"
         keys[revision, count, digest] = key

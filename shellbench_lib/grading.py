@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from shellbench_lib.conditions import EXPERIMENT_FIELDS, experiment_key
+from shellbench_lib.conditions import EXPERIMENT_FIELDS, experiment_key, split_repetition
 from shellbench_lib.findings import Finding
 from shellbench_lib.outcomes import FAILED_BEFORE_AGENT, PASS_REWARD
 from shellbench_lib.parity import Parity, parity_of
@@ -26,7 +26,6 @@ SIGNATURE_LENGTH = 240
 _WIDE_FAILURE_MIN, _WIDE_FAILURE_SHARE = 3, 0.25  # upstream's: a quarter of the tasks, at least three
 _HEXADECIMAL = re.compile(r"\b[0-9a-f]{8,}\b")
 _WHOLE_NUMBER = re.compile(r"\b\d+\b")
-_REPETITION_SUFFIX = re.compile(r"[-_]?(?:repetition|repeat|rep|r)[-_]?\d+$", re.IGNORECASE)
 CLEAN_CLASSES = frozenset({"clean_fail", "partial", "pass"})
 
 
@@ -71,7 +70,7 @@ def pair_label_of(run: RunRecord) -> str:
         return run.pair_label
     if run.condition.harness and run.condition.model_slug:
         return f"{run.condition.harness}-{run.condition.model_slug}"
-    return _REPETITION_SUFFIX.sub("", run.run_label) or run.run_label
+    return split_repetition(run.run_label, run.condition.model_slug)[0]
 
 
 def grade_run(run: RunRecord, findings: list[Finding]) -> GradedRun:
@@ -222,7 +221,7 @@ def exclude_duplicates(runs: Sequence[GradedRun], findings: list[Finding]) -> No
 
 
 def grade(records: Sequence[RunRecord], findings: list[Finding]) -> list[GradedRun]:
-    """Return all runs graded by themselves and cleared of copies; repairs are judged by `repairs.exclude_repairs`."""
+    """Return all runs graded by themselves and cleared of copies; repairs are judged by `repairs.compare_repairs`."""
     runs = [grade_run(record, findings) for record in records]
     exclude_duplicates(runs, findings)
     return runs

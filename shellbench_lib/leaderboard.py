@@ -6,6 +6,7 @@ datasets; each pair names those that it pools.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import mean, stdev
@@ -20,31 +21,45 @@ _HEADER = (
 )  # fmt: skip
 
 
-def _stdev(scores: Sequence[float]) -> float:
-    return stdev(scores) if len(scores) > 1 else 0.0
+def _stdev(scores: Sequence[float]) -> float | None:
+    """Return the sample standard deviation, 0 for one value, None where rewards beyond all bounds overflow it."""
+    if len(scores) < 2:
+        return 0.0
+    try:
+        return stdev(scores) if all(map(math.isfinite, scores)) else None
+    except OverflowError:
+        return None
+
+
+def _known_mean(rows: Sequence[RunRow], name: str) -> float | None:
+    """Return the mean of a column, None where a row does not know it (an export without the column)."""
+    values = [row[name] for row in rows]
+    return None if not values or None in values else mean(values)
 
 
 def run_statistics(rows: Sequence[RunRow]) -> dict[str, Any]:
     """Return upstream's statistics of a group of runs; None where no run is eligible. `stdev` of one run is 0."""
+    rows = sorted(rows, key=lambda row: (row["repetition"] is None, row["repetition"] or 0, row["run_label"]))
     eligible = [row for row in rows if row["eligible"]]
     scores = [row["score"] for row in eligible]
     tasks = sum(row["expected_task_count"] for row in eligible)
+    passes = _known_mean(eligible, "exact_passes")
     return {
         "total_repetitions": len(rows),
         "eligible_repetitions": len(eligible),
         "excluded_repetitions": len(rows) - len(eligible),
-        "excluded_run_labels": sorted(row["run_label"] for row in rows if not row["eligible"]),
+        "excluded_run_labels": [row["run_label"] for row in rows if not row["eligible"]],
         "parity_validated_repetitions": sum(bool(row["parity_validated"]) for row in rows),
-        "parity_unvalidated_run_labels": sorted(row["run_label"] for row in rows if not row["parity_validated"]),
+        "parity_unvalidated_run_labels": [row["run_label"] for row in rows if not row["parity_validated"]],
         "mean": mean(scores) if scores else None,
         "stdev": _stdev(scores) if scores else None,
         "min": min(scores, default=None),
         "max": max(scores, default=None),
-        "mean_exact_passes": mean(row["exact_passes"] for row in eligible) if eligible else None,
-        "pass_rate": sum(row["exact_passes"] for row in eligible) / tasks if tasks else None,
+        "mean_exact_passes": passes,
+        "pass_rate": sum(row["exact_passes"] for row in eligible) / tasks if tasks and passes is not None else None,
         "clean_complete_repetitions": len(eligible),
-        "mean_coverage": mean(row["coverage"] for row in eligible) if eligible else None,
-        "mean_clean_completed": mean(row["clean_completed"] for row in eligible) if eligible else None,
+        "mean_coverage": _known_mean(eligible, "coverage"),
+        "mean_clean_completed": _known_mean(eligible, "clean_completed"),
     }
 
 

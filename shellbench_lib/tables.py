@@ -34,11 +34,18 @@ def _cell(value: object) -> object:
     return value
 
 
+class _Lines(list[str]):
+    """Receives rows that end in CR LF, so that the writer quotes a lone CR too, and keeps them with LF only."""
+
+    def write(self, line: str) -> None:
+        self.append(f"{line[:-2]}\n")
+
+
 def csv_text(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> str:
     """Return a table as CSV text. `rows` hold their values in the order of `columns`; None and NaN become empty."""
     text_positions = [index for index, column in enumerate(columns) if column.type in {"text", "time"}]
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator="\n")
+    lines = _Lines()
+    writer = csv.writer(lines, lineterminator="\r\n")
     writer.writerow([guard_cell(name) for name in names(columns)])
     for row in rows:
         cells = [_cell(value) for value in row]
@@ -47,7 +54,7 @@ def csv_text(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> str
             if isinstance(value, str) and value[:1] in FORMULA_STARTS and value:
                 cells[index] = guard_cell(value)
         writer.writerow(cells)
-    return buffer.getvalue()
+    return "".join(lines)
 
 
 def write_csv(path: Path, columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
