@@ -11,7 +11,7 @@ from typing import Any
 
 from shellbench_lib.columns import SUMMARY_TABLES
 from shellbench_lib.conditions import EFFORT_ORDER, cell_label, cell_names, dataset_keys, dataset_name, normal_effort
-from shellbench_lib.errors import InputError
+from shellbench_lib.errors import InputError, OutputError
 from shellbench_lib.findings import Finding, ordered
 from shellbench_lib.grading import GradedRun, grade
 from shellbench_lib.leaderboard import cleaned_leaderboard, legacy_pairs
@@ -104,10 +104,21 @@ def export_matrix(matrix_path: str, summaries_dir: Path, settings: ExportSetting
         InputError: nothing readable is recognised at the path.
         OutputError: the folder holds files that are not ours, or cannot be written.
     """
+    _refuse_inside(matrix_path, summaries_dir)
     rows = summary_rows(matrix_path, settings or ExportSettings())
     with staged_folder(summaries_dir, lambda name: name in SUMMARY_FILES) as stage:
         _write(stage, rows, (settings or ExportSettings()).split_by)
     return rows.summary
+
+
+def _refuse_inside(matrix_path: str, summaries_dir: Path) -> None:
+    """Raise OutputError when the output folder is the matrix or lies in it: nothing under matrix_path is written."""
+    if matrix_path == SAMPLE_MATRIX:
+        return
+    if summaries_dir.resolve().is_relative_to(local_path(matrix_path, field="matrix_path")):
+        raise OutputError(
+            f"{summaries_dir.name}: lies inside matrix_path, which is never written; choose another output folder"
+        )
 
 
 def summary_rows(matrix_path: str, settings: ExportSettings) -> SummaryRows:

@@ -90,6 +90,16 @@ class MatrixReport:
         """Show how the trials of each cell ended."""
         return sections.outcome_table(outcomes_by_cell(self.analysis.datasets, self.summaries.tasks))
 
+    def usage(self) -> Block:
+        """Show what the cells spent."""
+        return sections.usage_table(self._table("cost_summary.csv"))
+
+    def leaderboard(self) -> Block:
+        return self.outcomes()
+
+    def first_screen(self) -> Block:
+        return self.heading()
+
     def missing_reward_policy(self) -> Block:
         """Say what the other missing-reward policy would change."""
         return sections.policy_table(policy_by_cell(self.analysis.datasets), self.parameters.missing_reward)

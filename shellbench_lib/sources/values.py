@@ -11,6 +11,7 @@ _PLAIN_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _TRUE_WORDS = frozenset({"true", "yes", "1"})
 _FALSE_WORDS = frozenset({"false", "no", "0"})
 _DURATION_DECIMALS = 6
+_EXACT = 2**53  # beyond this a JSON number stands for no single whole number, and JSON writers refuse it beyond 2**63
 
 
 def text(value: Any) -> str:
@@ -48,7 +49,9 @@ def number(value: Any) -> float | int | None:
         except ValueError:
             return None
     if isinstance(value, int):
-        return value if _fits_float(value) else None
+        if abs(value) <= _EXACT:
+            return value
+        return float(value) if _fits_float(value) else None
     if isinstance(value, float) and math.isfinite(value):
         return value
     return None
@@ -63,9 +66,9 @@ def _fits_float(value: int) -> bool:
 
 
 def whole(value: Any) -> int | None:
-    """Return a whole number (also one written as text or as 3.0), else None."""
+    """Return a whole number (also one written as text or as 3.0), else None; so is one too large to be exact."""
     found = number(value)
-    if found is None or found != int(found):
+    if found is None or abs(found) > _EXACT or found != int(found):
         return None
     return int(found)
 
@@ -100,7 +103,12 @@ def reward(value: Any) -> tuple[float | None, tuple[str, ...]]:
 
 
 def parse_time(stamp: str) -> datetime | None:
-    """Return an ISO 8601 time stamp as a time, None where it cannot be read."""
+    """Return an ISO 8601 time stamp as a time, None where it cannot be read.
+
+    Only the form with hyphens counts: seconds or milliseconds since 1970 could otherwise pass for a compact date.
+    """
+    if stamp[4:5] != "-":
+        return None
     try:
         return datetime.fromisoformat(stamp)
     except ValueError:

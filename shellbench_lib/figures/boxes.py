@@ -103,8 +103,7 @@ def draw(plot: BoxPlot, *, kind: str, dataset_key: str, file_stem: str, empty: s
         if not np.isfinite(group.values).any()
     ]
     if not groups:
-        sentences = [f"No figure of {kind.replace('-', ' ')} for dataset {printable(dataset_key)}: {empty}."]
-        return Drawn(kind, dataset_key, (), tuple(sentences))
+        return no_figure(kind, dataset_key, empty)
     plot = replace(plot, limits=_limits(plot, groups), hues=tuple(sorted({group.hue for group in groups})))
     pages = [groups[start : start + MAX_ROWS] for start in range(0, len(groups), MAX_ROWS)]
     files = []
@@ -117,6 +116,12 @@ def draw(plot: BoxPlot, *, kind: str, dataset_key: str, file_stem: str, empty: s
         svg = box_svg(replace(plot, title=title, groups=page))
         files.append((f"{file_stem}-{kind}{suffix}.svg", svg))
     return Drawn(kind, dataset_key, tuple(files), tuple(sentences))
+
+
+def no_figure(kind: str, dataset_key: str, reason: str) -> Drawn:
+    """Return the sentence that stands for a figure without anything to draw."""
+    sentence = f"No figure of {kind.replace('-', ' ')} for dataset {printable(dataset_key)}: {reason}."
+    return Drawn(kind, dataset_key, (), (sentence,))
 
 
 def _limits(plot: BoxPlot, groups: Sequence[Group]) -> tuple[float, float]:
@@ -147,7 +152,7 @@ def _figure(plot: BoxPlot) -> Figure:
     rows = heights.sum() - np.cumsum(heights) + heights / 2  # inches above the axis, the first group on top
     label_width = max(_text_width(line, LABEL_SIZE) for label in labels for line in label.split("\n"))
     left = SIDE + label_width + LABEL_GAP
-    head = max(_text_width(printable(plot.title), TITLE_SIZE), _text_width(plot.note, NOTE_SIZE))
+    head = max(_text_width(printable(plot.title), TITLE_SIZE, "bold"), _text_width(plot.note, NOTE_SIZE))
     width = max(left + PLOT_WIDTH, SIDE + head) + SIDE
     height = TOP + float(heights.sum()) + BOTTOM
     figure = Figure(figsize=(width, height))
@@ -248,7 +253,8 @@ def _wrapped(parts: Sequence[str]) -> str:
     return "\n".join(textwrap.wrap(" ".join(shown), LINE_LIMIT))
 
 
-def _text_width(text: str, size: float) -> float:
+def _text_width(text: str, size: float, weight: str = "normal") -> float:
     """Return the width of a line in inches."""
-    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)
+    font = FontProperties(size=size, weight=weight)
+    width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
     return math.ceil(float(width)) / POINTS_PER_INCH
