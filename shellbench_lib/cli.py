@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -171,11 +171,7 @@ def sample(directory: str, *, full: bool) -> None:
 def _upload_kind() -> NotebookKind:
     from shellbench_lib.runner import NotebookKind  # noqa: PLC0415
     from shellbench_lib.upload.parameters import UploadParameters  # noqa: PLC0415
-    from shellbench_lib.upload.settings import read_destination  # noqa: PLC0415
-
-    def private_texts(environment: Mapping[str, str]) -> Sequence[str]:
-        destination = read_destination(environment)
-        return destination.private_texts if destination else ()
+    from shellbench_lib.upload.settings import private_texts  # noqa: PLC0415
 
     return NotebookKind(
         path="notebooks/trace_upload.ipynb",
