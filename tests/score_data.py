@@ -8,7 +8,7 @@ from shellbench_lib.statistics.cells import Cell, DatasetScores
 def dataset(cells, *, tasks=None, attempted=None, key="rev:8"):
     """A dataset of {(harness, model, effort): rewards (n_tasks, n_reps)}; NaN is an attempt without a reward unless
     `attempted` says otherwise. Cells with fewer repetitions are padded."""
-    arrays = {names: np.asarray(values, dtype=float).reshape(len(values), -1) for names, values in cells.items()}
+    arrays = {names: np.atleast_2d(np.asarray(values, dtype=float)) for names, values in cells.items()}
     reps = max(values.shape[1] for values in arrays.values())
     count = len(next(iter(arrays.values())))
     rewards = np.full((len(arrays), count, reps), np.nan)

@@ -40,7 +40,7 @@ def bootstrap_ranks(scored: ScoredCells) -> Ranks:
     """Return the ranks of a dataset's cells; a cell without a score has none."""
     settings, units = scored.settings, scored.units
     n_cells, n_tasks = units.units.shape
-    known: BoolArray = units.present.any(axis=1)
+    known = units.present.sum(axis=1) > 0
     rank, low, high, best = (np.full(n_cells, np.nan) for _ in range(4))
     means = np.array([scored.mean(cell) for cell in np.flatnonzero(known).tolist()])
     rank[known] = rankdata(-means, method="min")
