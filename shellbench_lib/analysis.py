@@ -37,6 +37,8 @@ from shellbench_lib.statistics.deltas import (
     harness_deltas,
     model_deltas,
 )
+from shellbench_lib.statistics.inference import infer
+from shellbench_lib.statistics.settings import InferenceSettings
 from shellbench_lib.statistics.tasks import (
     CELLS_FILE,
     DIAGNOSTICS_FILE,
@@ -136,6 +138,12 @@ def classic_tables(given: AnalysisInput) -> dict[str, pd.DataFrame]:
     }
 
 
+def inference_tables(given: AnalysisInput) -> dict[str, pd.DataFrame]:
+    """Return leaderboard, paired comparisons, task influence and their sensitivity to the missing-reward policy."""
+    wanted = {name: getattr(given.settings, name) for name in InferenceSettings.__dataclass_fields__}
+    return infer(given.datasets, InferenceSettings(**wanted)).tables
+
+
 def supporting_tables(given: AnalysisInput) -> dict[str, pd.DataFrame]:
     """Return task clusters, variance components, task quality, reliability and cost."""
     policy, datasets, tasks = given.settings.missing_reward, given.datasets, given.summaries.tasks
@@ -174,6 +182,7 @@ def classic_plots(given: AnalysisInput, tables: Mapping[str, pd.DataFrame]) -> l
 # Where further statistics join: a function that returns tables by file name, and one that returns figures.
 TABLE_PRODUCERS: tuple[Callable[[AnalysisInput], Mapping[str, pd.DataFrame]], ...] = (
     classic_tables,
+    inference_tables,
     supporting_tables,
 )
 FIGURE_PRODUCERS: tuple[Callable[[AnalysisInput, Mapping[str, pd.DataFrame]], list[Drawn]], ...] = (classic_plots,)

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -122,11 +122,11 @@ def analyze(summaries_dir: str, analysis_dir: str, *, no_plots: bool, missing_re
     """Write the statistics and figures of SUMMARIES_DIR into ANALYSIS_DIR."""
     from shellbench_lib.analysis import AnalysisSettings  # noqa: PLC0415
     from shellbench_lib.analysis import analyze as write_analysis  # noqa: PLC0415
+    from shellbench_lib.export import own_summaries  # noqa: PLC0415
 
     settings = AnalysisSettings(generate_plots=not no_plots, missing_reward=missing_reward)
-    write_analysis(
-        _path_argument(summaries_dir, "SUMMARIES_DIR"), _path_argument(analysis_dir, "ANALYSIS_DIR"), settings
-    )
+    with own_summaries(_path_argument(summaries_dir, "SUMMARIES_DIR")) as folder:
+        write_analysis(folder, _path_argument(analysis_dir, "ANALYSIS_DIR"), settings)
     click.echo(f"{analysis_dir}: written")
 
 
@@ -171,11 +171,7 @@ def sample(directory: str, *, full: bool) -> None:
 def _upload_kind() -> NotebookKind:
     from shellbench_lib.runner import NotebookKind  # noqa: PLC0415
     from shellbench_lib.upload.parameters import UploadParameters  # noqa: PLC0415
-    from shellbench_lib.upload.settings import read_destination  # noqa: PLC0415
-
-    def private_texts(environment: Mapping[str, str]) -> Sequence[str]:
-        destination = read_destination(environment)
-        return destination.private_texts if destination else ()
+    from shellbench_lib.upload.settings import private_texts  # noqa: PLC0415
 
     return NotebookKind(
         path="notebooks/trace_upload.ipynb",

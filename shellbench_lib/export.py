@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ from shellbench_lib.tables import write_csv, write_json
 SCHEMA_VERSION = 1
 JSON_FILES = ("aggregate_results.json", "repair_overlay_sensitivity.json")
 LEADERBOARD_FILE = "cleaned_leaderboard.md"
+OWN_FILE = "findings.csv"  # other tools' exports do not have it
 SUMMARY_FILES = (*SUMMARY_TABLES, *JSON_FILES, LEADERBOARD_FILE)
 TAXONOMY = {
     "infra": "The environment, the harness or the verifier's judge failed; the trial says nothing about the agent.",
@@ -119,6 +121,22 @@ def _refuse_inside(matrix_path: str, summaries_dir: Path) -> None:
         raise OutputError(
             f"{summaries_dir.name}: lies inside matrix_path, which is never written; choose another output folder"
         )
+
+
+@contextmanager
+def own_summaries(folder: Path) -> Iterator[Path]:
+    """Give a summaries folder of ours: the folder itself, or for another tool's export a temporary translation of it.
+
+    Raises:
+        InputError: the export cannot be read; see `sources.aggregates`.
+    """
+    if not looks_like_aggregates(folder) or (folder / OWN_FILE).is_file():
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="shellbench-summaries-") as temporary:
+        translated = Path(temporary) / folder.name
+        export_matrix(str(folder), translated)
+        yield translated
 
 
 def summary_rows(matrix_path: str, settings: ExportSettings) -> SummaryRows:

@@ -22,7 +22,7 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def _dataset(frame: pd.DataFrame) -> list[Shown]:
+def dataset_column(frame: pd.DataFrame) -> list[Shown]:
     """Return the dataset's column where a frame holds several datasets; one dataset is named once, above."""
     return [Shown("dataset_key", "Dataset")] if frame["dataset_key"].nunique() > 1 else []
 
@@ -128,7 +128,7 @@ def task_cells(cells: pd.DataFrame, limit: int) -> Block:
     return table(
         several,
         [
-            *_dataset(several),
+            *dataset_column(several),
             Shown("harness", "Harness"),
             Shown("model_slug", "Model"),
             Shown("reasoning_effort", "Effort"),
@@ -149,7 +149,7 @@ def high_variance_tasks(diagnostics: pd.DataFrame, threshold: float, limit: int)
     return table(
         diagnostics,
         [
-            *_dataset(diagnostics),
+            *dataset_column(diagnostics),
             Shown("task_name", "Task"),
             Shown("cell_count", "Cells", "integer"),
             Shown("mean_cell_reward", "Mean", "score"),
@@ -184,7 +184,7 @@ def delta_overview(deltas: pd.DataFrame, keys: Sequence[str], left: str, right: 
     return table(
         overview,
         [
-            *_dataset(overview),
+            *dataset_column(overview),
             *(Shown(key, key.replace("_", " ").capitalize()) for key in keys),
             Shown(left, left.replace("_", " ").capitalize()),
             Shown(right, right.replace("_", " ").capitalize()),
@@ -202,7 +202,7 @@ def delta_overview(deltas: pd.DataFrame, keys: Sequence[str], left: str, right: 
 def outcome_table(outcomes: pd.DataFrame) -> Block:
     """Show how the trials of each cell ended."""
     names = list(TAXONOMY)
-    columns = [*_dataset(outcomes), Shown("cell", "Cell"), Shown("trials", "Trials", "integer")]
+    columns = [*dataset_column(outcomes), Shown("cell", "Cell"), Shown("trials", "Trials", "integer")]
     columns += [Shown(name, name.replace("_", " "), "integer") for name in names]
     columns.append(Shown("missing_rewards", "without a reward", "integer"))
     return table(outcomes, columns, caption="Trials of eligible runs by outcome class; they add up to the trials.")
@@ -213,7 +213,7 @@ def usage_table(costs: pd.DataFrame) -> Block:
     return table(
         costs,
         [
-            *_dataset(costs),
+            *dataset_column(costs),
             Shown("cell", "Cell"),
             Shown("quantity", "Quantity"),
             Shown("unit", "Unit"),
@@ -238,7 +238,7 @@ def policy_table(policies: pd.DataFrame, policy: str) -> Block:
     return table(
         affected,
         [
-            *_dataset(affected),
+            *dataset_column(affected),
             Shown("cell", "Cell"),
             Shown("missing_rewards", "Missing rewards", "integer"),
             Shown("mean_zero", "Mean under zero", "score"),

@@ -72,6 +72,16 @@ def test_a_lone_value_stands_at_its_place_and_rows_follow_the_given_order():
     assert dots(middle)[0][0] == pytest.approx((x0 + x1) / 2, abs=1e-3)
 
 
+def test_a_mean_is_marked_only_where_values_differ():
+    groups = [
+        Group(("lone",), np.array([0.5])),
+        Group(("same",), np.array([0.2, 0.2])),
+        Group(("b",), np.array([0.0, 1.0])),
+    ]
+    uses = [use.get("style", "") for use in ET.fromstring(page(groups)).iter(f"{SVG}use")]
+    assert sum("fill: #ffffff" in style for style in uses) == 1
+
+
 def test_equal_values_stand_side_by_side_around_their_place():
     shifts = dot_shifts(np.array([0.5] * 100 + [0.0]), 0.0, 1.0, size=3.0)
     assert shifts[100].tolist() == [0.0, 0.0]

@@ -168,16 +168,19 @@ def _figure(plot: BoxPlot) -> Figure:
 def _draw_groups(axes: Axes, plot: BoxPlot, rows: FloatArray) -> None:
     colours = dict(zip(plot.hues, sns.color_palette(PALETTE, len(plot.hues)), strict=True))
     values = [group.values[np.isfinite(group.values)] for group in plot.groups]
+    size = LARGE_DOT_SIZE if max(len(found) for found in values) <= FEW_VALUES else DOT_SIZE
+    median_level = 2.5 if size == LARGE_DOT_SIZE else 4  # over a crowd of dots, under a few
     drawn: dict[str, Any] = axes.boxplot(
         values, positions=rows, orientation="horizontal", widths=BOX_HEIGHT, patch_artist=True, showfliers=False,
-        showmeans=True, manage_ticks=False, medianprops={"color": "0.1", "linewidth": 1.6, "zorder": 4},
+        showmeans=True, manage_ticks=False, medianprops={"color": "0.1", "linewidth": 1.6, "zorder": median_level},
         whiskerprops={"color": "0.4"}, capprops={"color": "0.4"},
         meanprops={"marker": "D", "markersize": 4, "markerfacecolor": "white", "markeredgecolor": "0.1", "zorder": 5},
     )  # fmt: skip
     for box, group in zip(drawn["boxes"], plot.groups, strict=True):
         box.set(facecolor=(*colours[group.hue], 0.25), edgecolor="0.4", linewidth=0.8)
+    for mean, found in zip(drawn["means"], values, strict=True):
+        mean.set_visible(found.min() < found.max())  # it would hide the dots of a lone value
     low, high = plot.limits or (0.0, 1.0)
-    size = LARGE_DOT_SIZE if max(len(found) for found in values) <= FEW_VALUES else DOT_SIZE
     for hue, colour in colours.items():
         chosen = [index for index, group in enumerate(plot.groups) if group.hue == hue]
         if not chosen:

@@ -24,6 +24,7 @@ from shellbench_lib.text import REPLACEMENT
 
 # Real result files with token traces stay far below this; a larger one would take the whole report's memory.
 MAX_JSON_BYTES = 128 * 1024 * 1024
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")  # how Python spells a byte of a file name that is no UTF-8
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -105,7 +106,7 @@ class MatrixFolder:
         Raises:
             UnreadableFileError: it is no regular file, too large, a link out of the matrix, or cannot be read.
         """
-        full = os.path.join(self.root, path)  # noqa: PTH118 - once for every trial; pathlib costs more than the read
+        full = f"{self.root}/{path}"
         try:
             descriptor = os.open(full, _OPEN_FLAGS)
         except FileNotFoundError:
@@ -119,17 +120,13 @@ class MatrixFolder:
                 descriptor = os.open(target, _OPEN_FLAGS)
             except OSError as second:
                 raise UnreadableFileError(self._cause(second)) from second
-        with os.fdopen(descriptor, "rb") as stream:
+        try:
             self._require_inner(path)
-            status = os.fstat(stream.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise UnreadableFileError("is no regular file")
-            if status.st_size > limit:
-                raise UnreadableFileError(f"is larger than {limit // 2**20} MiB")
-            try:
-                data = stream.read()
-            except OSError as error:
-                raise UnreadableFileError(self._cause(error)) from error
+            data = _read_regular(descriptor, limit)
+        except OSError as error:
+            raise UnreadableFileError(self._cause(error)) from error
+        finally:
+            os.close(descriptor)
         self._digests[path] = hashlib.sha256(data).hexdigest()
         return data
 
@@ -182,19 +179,31 @@ class MatrixFolder:
         return repaired
 
 
+def _read_regular(descriptor: int, limit: int) -> bytes:
+    """Return the bytes of an open file. One system call in the usual case: a matrix has many small files."""
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise UnreadableFileError("is no regular file")
+    if status.st_size > limit:
+        raise UnreadableFileError(f"is larger than {limit // 2**20} MiB")
+    data = os.read(descriptor, status.st_size + 1)
+    if len(data) == status.st_size:
+        return data
+    parts = [data]  # the call was cut short, or the file changed its size meanwhile
+    while parts[-1]:
+        parts.append(os.read(descriptor, status.st_size + 1))
+    return b"".join(parts)
+
+
 def repair_text(value: Any) -> Any:
     """Return a JSON value with every lone surrogate in its texts as U+FFFD."""
     if isinstance(value, str):
-        return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace") if _has_surrogate(value) else value
+        return _SURROGATE.sub(REPLACEMENT, value)
     if isinstance(value, list):
         return [repair_text(item) for item in value]
     if isinstance(value, dict):
         return {repair_text(key): repair_text(item) for key, item in value.items()}
     return value
-
-
-def _has_surrogate(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def shown(path: str) -> str:

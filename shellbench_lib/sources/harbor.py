@@ -13,8 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-import orjson
-
 from shellbench_lib.conditions import cell_label, normal_effort
 from shellbench_lib.findings import Finding
 from shellbench_lib.harbor_outcome import harbor_outcome
@@ -22,7 +20,7 @@ from shellbench_lib.records import ID_PREFIX, Condition, ExpectedTask, RunRecord
 from shellbench_lib.sources.files import MatrixFolder
 from shellbench_lib.sources.harbor_jobs import find_jobs, looks_like_harbor
 from shellbench_lib.sources.harbor_runs import Job, form_runs
-from shellbench_lib.sources.harbor_trials import HarborTrial, read_trial
+from shellbench_lib.sources.harbor_trials import HarborTrial, TrialReader
 from shellbench_lib.sources.matrix import Matrix, SourceSettings
 from shellbench_lib.sources.native import expected_stem, trial_stem
 from shellbench_lib.sources.overrides import OverrideRules
@@ -32,6 +30,7 @@ __all__ = ["looks_like_harbor", "read_harbor"]
 _ABSOLUTE = re.compile(r"^(?:/|~|[A-Za-z]:/)")
 _CONTENT_REF = "sha256:"  # such a package ref is one task's content, not a version of the suite
 _DIGEST_LENGTH = 12
+_SHOWN_LENGTH = 40  # characters of an argument's value in a finding
 _SCORED_KINDS = frozenset({"clean", "agent_error"})
 
 
@@ -50,7 +49,7 @@ def read_harbor(folder: MatrixFolder, settings: SourceSettings) -> Matrix:
 
 
 def _read_jobs(folder: MatrixFolder, settings: SourceSettings, rules: OverrideRules) -> list[Job]:
-    jobs = find_jobs(folder, lambda place: read_trial(folder, place, settings.reward_key))
+    jobs = find_jobs(folder, TrialReader(folder, settings.reward_key).read)
     for job in jobs:
         _settle_tasks(job)
         _settle_conditions(job, rules)
@@ -117,11 +116,11 @@ def _settle_conditions(job: Job, rules: OverrideRules) -> None:
     for trial in job.trials:
         recorded = trial.condition
         if recorded not in final:
-            final[recorded] = with_slug(rules.apply(recorded, job.name))
+            final[recorded] = with_names(rules.apply(recorded, job.name))
         trial.condition = final[recorded]
 
 
-def with_slug(condition: Condition) -> Condition:
+def with_names(condition: Condition) -> Condition:
     """Return the condition with model slug and provider taken from the model id where they are empty."""
     provider, _, rest = condition.model_id.partition("/")
     return replace(
@@ -136,24 +135,29 @@ def _fill_unreadable(trials: Iterable[HarborTrial]) -> None:
     known: dict[bytes, set[Condition]] = defaultdict(set)
     for trial in trials:
         if trial.record.result_state == "valid":
-            known[trial.agent_config].add(trial.condition)
+            known[trial.setting.config].add(trial.condition)
     every = set().union(*known.values())
     for trial in trials:
         if trial.record.result_state == "invalid":
-            candidates = known.get(trial.agent_config, set()) or every
+            candidates = known.get(trial.setting.config, set()) or every
             if len(candidates) == 1:
                 trial.condition = next(iter(candidates))
 
 
 def _fill_versions(trials: Sequence[HarborTrial]) -> None:
     """An agent that failed before its version was known ran the version of the job's other trials, if that is one."""
+    distinct = {trial.condition for trial in trials}
     versions: dict[Condition, set[str]] = defaultdict(set)
+    for condition in distinct:
+        if condition.harness_version:
+            versions[replace(condition, harness_version="")].add(condition.harness_version)
+    filled = {
+        unversioned: replace(unversioned, harness_version=next(iter(known)))
+        for unversioned, known in versions.items()
+        if len(known) == 1 and unversioned in distinct
+    }
     for trial in trials:
-        versions[replace(trial.condition, harness_version="")].add(trial.condition.harness_version)
-    for trial in trials:
-        known = versions[replace(trial.condition, harness_version="")] - {""}
-        if not trial.condition.harness_version and len(known) == 1:
-            trial.condition = replace(trial.condition, harness_version=next(iter(known)))
+        trial.condition = filled.get(trial.condition, trial.condition)
 
 
 def _settle_package_revisions(job: Job) -> None:
@@ -208,8 +212,8 @@ def _mixed_arguments(jobs: Sequence[Job]) -> list[Finding]:
                 cells[_cell_of(trial.condition)].append(trial)
     findings = []
     for (suite, revision, label), trials in sorted(cells.items()):
-        for key in sorted({key for trial in trials for key in trial.kwargs}):
-            values = {trial.kwargs.get(key) for trial in trials}
+        for key in sorted({key for trial in trials for key in trial.setting.kwargs}):
+            values = {trial.setting.kwargs.get(key) for trial in trials}
             if len(values) > 1:
                 shown = ", ".join(sorted({_shown_value(value) for value in values}))
                 message = f"cell {label} ({suite or 'no suite'}, {revision or 'no revision'}): {key} is {shown}"
@@ -225,8 +229,7 @@ def _cell_of(condition: Condition) -> tuple[str, str, str]:
 def _shown_value(value: bytes | None) -> str:
     if value is None:
         return "(not given)"
-    plain = orjson.loads(value)
-    return value.decode() if plain is None or isinstance(plain, bool | int | float) else "(a text or a list)"
+    return "(a text, list or object)" if value[:1] in b'"[{' else value.decode()[:_SHOWN_LENGTH]
 
 
 def _describe(jobs: Sequence[Job]) -> str:

@@ -189,15 +189,22 @@ def find_jobs(folder: MatrixFolder, read: Callable[[Place], Trial]) -> list[JobF
         if parent(place.path) in jobs:
             job_at(parent(place.path)).trials.append(read(place))
         else:
-            path = shown(join(place.path, RESULT))
-            folder.note("malformed_result", field_name=path, message=f"{place.fault}; belongs to no job")
-    found = [jobs[path] for path in sorted(jobs)]
-    if not any(job.trials for job in found):
-        raise InputError(_nothing_to_read(folder, found))
-    for job in found:
-        _note_unfinished_job(folder, job)
+            _note_stray(folder, place)
     _note_idle(folder, idle, jobs)
-    return found
+    return _finished(folder, [jobs[path] for path in sorted(jobs)])
+
+
+def _finished(folder: MatrixFolder, jobs: list[JobFolder[Trial]]) -> list[JobFolder[Trial]]:
+    if not any(job.trials for job in jobs):
+        raise InputError(_nothing_to_read(folder, jobs))
+    for job in jobs:
+        _note_unfinished_job(folder, job)
+    return jobs
+
+
+def _note_stray(folder: MatrixFolder, place: Place) -> None:
+    path = shown(join(place.path, RESULT))
+    folder.note("malformed_result", field_name=path, message=f"{place.fault}; belongs to no job")
 
 
 def parent(path: str) -> str:

@@ -56,9 +56,9 @@ def _planned_tasks(job: Job) -> int | None:
         return None
     attempts = whole(job.config.get("n_attempts"))
     if attempts is None or attempts < 1:
-        attempts = max(Counter((trial.agent_config, trial.record.task_path) for trial in job.trials).values())
+        attempts = max(Counter((trial.setting.config, trial.record.task_path) for trial in job.trials).values())
     agents = job.config.get("agents")
-    count = len(agents) if isinstance(agents, list) and agents else len({trial.agent_config for trial in job.trials})
+    count = len(agents) if isinstance(agents, list) and agents else len({trial.setting.config for trial in job.trials})
     return -(-planned // (attempts * count))  # rounded up: a plan that does not divide is never called complete
 
 

@@ -6,6 +6,7 @@ where none has, it stays empty and an override may set it.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -37,49 +38,77 @@ _UNDETECTED_VERSION = "unknown"  # what Harbor writes when it could not tell the
 _Notes = list[tuple[str, str, str]]
 
 
+@dataclass(frozen=True, slots=True)
+class AgentSetting:
+    """What a trial's agent was asked to be. `config` identifies it; `kwargs` are the arguments, as sorted JSON each.
+
+    The argument that the effort was read from is not among `kwargs`.
+    """
+
+    condition: Condition
+    config: bytes
+    kwargs: dict[str, bytes]
+
+
 @dataclass(slots=True)
 class HarborTrial:
     """A trial before it belongs to a run.
 
-    `condition` has no model slug yet where the trial names none. `kwargs` are the agent's other arguments, each value
-    as sorted JSON. `agent_config` identifies the agent's configuration. `notes` wait for the run's path.
+    `condition` has no model slug yet where the trial names none. `notes` wait for the run's path.
     """
 
     record: TrialRecord
     condition: Condition
-    kwargs: dict[str, bytes]
-    agent_config: bytes
+    setting: AgentSetting
     job_id: str
     notes: _Notes
 
 
 def _canonical(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+    """Return a JSON value as sorted JSON, to tell equal ones; the slow writer takes what the fast one refuses."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # an integer of more than 64 bits, or deep nesting
+        try:
+            return json.dumps(value, sort_keys=True).encode()
+        except RecursionError:
+            return b'"nested too deeply"'
 
 
-def read_trial(folder: MatrixFolder, place: Place, reward_key: str) -> HarborTrial:
-    """Return a trial with a readable result, or with an unreadable one as far as its `config.json` tells."""
-    notes: _Notes = []
+class TrialReader:
+    """Reads the trials of one matrix; trials of one setting share it."""
 
-    def note(code: str, field_name: str, message: str) -> None:
-        notes.append((code, field_name, message))
+    def __init__(self, folder: MatrixFolder, reward_key: str) -> None:
+        self._folder = folder
+        self._reward_key = reward_key
+        self._settings: dict[tuple[bytes, bytes], AgentSetting] = {}
 
-    if place.kind == "trial":
-        result, record = _readable(folder, place, reward_key, note)
-    else:
-        result, record = _unreadable(place, note)
-    config = mapping(result.get("config"))
-    agent = mapping(config.get("agent"))
-    condition, effort_key = condition_of(result, agent)
-    kwargs = mapping(agent.get("kwargs"))
-    return HarborTrial(
-        record=record,
-        condition=condition,
-        kwargs={key: _canonical(value) for key, value in sorted(kwargs.items()) if key != effort_key},
-        agent_config=_canonical(agent),
-        job_id=text(config.get("job_id")),
-        notes=notes,
-    )
+    def read(self, place: Place) -> HarborTrial:
+        """Return a trial with a readable result, or one with an unreadable result as its `config.json` tells it."""
+        notes: _Notes = []
+
+        def note(code: str, field_name: str, message: str) -> None:
+            notes.append((code, field_name, message))
+
+        if place.kind == "trial":
+            result, record = _readable(self._folder, place, self._reward_key, note)
+        else:
+            result, record = _unreadable(place, note)
+        config = mapping(result.get("config"))
+        setting = self._setting(result, mapping(config.get("agent")))
+        return HarborTrial(record, setting.condition, setting, text(config.get("job_id")), notes)
+
+    def _setting(self, result: dict[str, Any], agent: dict[str, Any]) -> AgentSetting:
+        task = mapping(result.get("task_id"))
+        told = [result.get("agent_info"), result.get("source"), task.get("git_commit_id"), task.get("ref")]
+        key = _canonical(agent), _canonical(told)
+        known = self._settings.get(key)
+        if known is None:
+            condition, effort_key = condition_of(result, agent)
+            kwargs = mapping(agent.get("kwargs"))
+            others = {name: _canonical(value) for name, value in sorted(kwargs.items()) if name != effort_key}
+            known = self._settings[key] = AgentSetting(condition, key[0], others)
+        return known
 
 
 def _unreadable(place: Place, note: Note) -> tuple[dict[str, Any], TrialRecord]:
@@ -166,7 +195,9 @@ def _trajectory_usage(folder: MatrixFolder, place: Place, note: Note) -> dict[st
         found = folder.read_object(join(place.path, TRAJECTORY), limit=MAX_TRAJECTORY_BYTES)
     except UnreadableFileError:
         found = None  # a trace that cannot be used leaves its sums unknown
-    totals = mapping(found[0].get("final_metrics")) if found else {}
+    if found is None:
+        return dict.fromkeys(USAGE_FIELDS)
+    totals = mapping(found[0].get("final_metrics"))
     return usage_of({name: totals.get(total) for name, total in _TRAJECTORY_TOTALS.items()}, note)
 
 
@@ -181,7 +212,8 @@ def _task_path(result: dict[str, Any]) -> str:
 def condition_of(result: dict[str, Any], agent: dict[str, Any]) -> tuple[Condition, str]:
     """Return the condition that a trial records, and the agent argument that its effort was read from.
 
-    The model slug is left to `with_slug`, so that an override of the model id decides it too.
+    The slug, and the provider where the model id begins with it, are left to `with_names`: an override of the model id
+    then decides them too.
     """
     info = mapping(result.get("agent_info"))
     model = mapping(info.get("model_info"))
@@ -194,7 +226,7 @@ def condition_of(result: dict[str, Any], agent: dict[str, Any]) -> tuple[Conditi
         harness=text(info.get("name")) or first_text(agent, "name", "import_path"),
         harness_version="" if version == _UNDETECTED_VERSION else version,
         model_id=model_id,
-        model_provider=text(model.get("provider")),
+        model_provider="" if "/" in model_id else text(model.get("provider")),
         reasoning_effort=effort,
         task_revision=first_text(task, "git_commit_id", "ref"),
         task_suite=text(result.get("source")),

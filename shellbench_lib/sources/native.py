@@ -245,7 +245,8 @@ def _expected_tasks(folder: MatrixFolder, manifest: dict[str, Any], run_path: st
             continue
         tasks = [task for task in map(_expected_item, items) if task is not None]
         portable = portable_paths(task.path for task in tasks)
-        tasks = [replace(task, path=portable.get(task.path, task.path)) for task in tasks]
+        if portable:
+            tasks = [replace(task, path=portable.get(task.path, task.path)) for task in tasks]
         distinct = {(task.path or task.name): task for task in tasks}
         if len(tasks) < len(items):
             message = f"{len(items) - len(tasks)} of {len(items)} entries name no task and are left out"

@@ -16,6 +16,8 @@ _EXACT = 2**53  # beyond this a JSON number stands for no single whole number, a
 
 def text(value: Any) -> str:
     """Return a scalar as text: absent, lists and objects are empty, numbers and flags in their JSON spelling."""
+    if value is None:
+        return ""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -41,20 +43,19 @@ def mapping(value: Any) -> dict[str, Any]:
 
 def number(value: Any) -> float | int | None:
     """Return a finite number, or text that converts to one; flags, NaN, infinity and all else are no number."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str):
+    kind = type(value)
+    if kind is str:
         try:
             value = float(value)
         except ValueError:
             return None
-    if isinstance(value, int):
-        if abs(value) <= _EXACT:
-            return value
+    elif kind is int:
+        if -_EXACT <= value <= _EXACT:
+            return int(value)
         return float(value) if _fits_float(value) else None
-    if isinstance(value, float) and math.isfinite(value):
-        return value
-    return None
+    elif kind is not float:
+        return None
+    return float(value) if math.isfinite(value) else None
 
 
 def _fits_float(value: int) -> bool:

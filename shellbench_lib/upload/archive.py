@@ -33,7 +33,7 @@ class _DamagedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ArchiveContent:
-    """What a whole archive holds. `unsafe_members` are links, devices, absolute paths and `..`: a risk to who unpacks."""
+    """What a whole archive holds. `unsafe_members`: links, devices, absolute paths and `..`, a risk to who unpacks."""
 
     members: int
     unsafe_members: int

@@ -23,7 +23,7 @@ class TakenError(Exception):
 
 
 class VanishedError(Exception):
-    """A multipart upload is gone: completed or aborted by somebody else, or completed by a call whose answer was lost."""
+    """A multipart upload is gone: ended by somebody else, or completed by a call whose answer was lost."""
 
 
 def failure(relative_key: str, what: str, code: str) -> UploadNotVerifiedError:

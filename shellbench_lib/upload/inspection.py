@@ -1,6 +1,7 @@
 """Reading a bundle once: is every archive whole, what is its digest, and does anything look like a credential?
 
-Everything is read before anything is sent. A file that cannot be used costs itself alone, so that all of them are listed.
+Everything is read before anything is sent. A file that cannot be used costs itself alone, so that all of them are
+listed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from shellbench_lib.upload.bundle import (
     Listing,
     open_regular,
 )
-from shellbench_lib.upload.secret_scan import FileScan, ScanCounts, SecretFinding
+from shellbench_lib.upload.secret_scan import NOTHING_SEARCHED, FileScan, ScanCounts, SecretFinding
 
 PARTS_LIMIT = 10_000  # S3's limit for one object
 MIB = 1024 * 1024
@@ -36,7 +37,7 @@ class Inspected:
     file: BundleFile | None = None
     content: ArchiveContent | None = None
     findings: tuple[SecretFinding, ...] = ()
-    counts: ScanCounts = ScanCounts()
+    counts: ScanCounts = NOTHING_SEARCHED
     problem: str = ""
 
 

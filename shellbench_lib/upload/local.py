@@ -13,7 +13,7 @@ from shellbench_lib.errors import InputError
 from shellbench_lib.upload.bundle import READ_SIZE, BundleFile, Identity, open_regular
 
 
-class Stopped(BaseException):  # noqa: N818 - like KeyboardInterrupt: no failure, and no retry may swallow it
+class Stopped(BaseException):  # like KeyboardInterrupt: no failure, and no retry may swallow it
     """The run ends; what this thread was doing is left for the next run."""
 
 

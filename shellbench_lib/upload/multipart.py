@@ -166,7 +166,7 @@ class Multipart:
             raise failure(file.relative_key, "the upload in parts could not be completed", reply.code)
 
     def _abort(self, relative_key: str, upload_id: str) -> None:
-        # Best effort: an upload that cannot be aborted is unfinished still, serves nobody, and the next run tries again.
+        # Best effort: an upload that cannot be aborted stays unfinished, serves nobody, and the next run tries again.
         ask(self._client, "abort_multipart_upload", UploadId=upload_id, **place(self._to, relative_key))
 
 

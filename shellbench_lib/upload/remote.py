@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from shellbench_lib.upload.aws import Reply, ask
@@ -89,22 +89,24 @@ def compare(reply: Reply, content: Content) -> Found:
         return Found("absent")
     if reply.code:
         return Found("unknown", note=f"no answer about what lies there: {reply.code}")
-    head = reply.value
+    encryption, key_id = str(reply.value.get("ServerSideEncryption", "")), str(reply.value.get("SSEKMSKeyId", ""))
+    return replace(_compare_head(reply.value, content), encryption=encryption, key_id=key_id)
+
+
+def _compare_head(head: Mapping[str, Any], content: Content) -> Found:
     metadata = head.get("Metadata")
     named = str(metadata.get(METADATA_KEY, "")).lower() if isinstance(metadata, Mapping) else ""
-    encryption, key_id = str(head.get("ServerSideEncryption", "")), str(head.get("SSEKMSKeyId", ""))
     if head.get("ContentLength") != content.size:
-        return Found("different", note="another size", encryption=encryption, key_id=key_id)
+        return Found("different", note="another size")
     if named and named != content.sha256.hex():
-        return Found("different", note="another SHA-256 in its metadata", encryption=encryption, key_id=key_id)
+        return Found("different", note="another SHA-256 in its metadata")
     verdict = _compare_checksum(head.get("ChecksumSHA256"), content)
-    asleep = "" if head.get("StorageClass") not in _ASLEEP else "archived storage class, cannot be read back"
     if verdict is False:
-        return Found("different", note="another checksum", encryption=encryption, key_id=key_id)
+        return Found("different", note="another checksum")
+    asleep = "archived storage class, cannot be read back" if head.get("StorageClass") in _ASLEEP else ""
     if verdict or named:
-        evidence: Evidence = "checksum" if verdict else "metadata"
-        return Found("same", evidence, asleep, encryption, key_id)
-    return Found("unknown", note="neither checksum nor SHA-256 in its metadata", encryption=encryption, key_id=key_id)
+        return Found("same", "checksum" if verdict else "metadata", asleep)
+    return Found("unknown", note="neither checksum nor SHA-256 in its metadata")
 
 
 def _compare_checksum(value: object, content: Content) -> bool | None:

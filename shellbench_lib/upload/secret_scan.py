@@ -71,6 +71,9 @@ class ScanCounts:
     findings_beyond_limit: int = 0
 
 
+NOTHING_SEARCHED = ScanCounts()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
     """A kind of credential: patterns whose group `group` is the secret, and which of their matches are real ones."""
@@ -143,8 +146,8 @@ MARKS: dict[bytes, tuple[Rule, ...]] = {
     **dict.fromkeys((b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_"), (_GITHUB,)),
     b"github_pat_": (_own("GitHub Token", r"(github_pat_[A-Za-z0-9_]{40,})"),),
     **dict.fromkeys(
-        (b"glpat-", b"gldt-", b"glft-", b"glsoat-", b"glrt-", b"GR1348941", b"glcbt-", b"glimt-", b"glptt-", b"glagent-",
-         b"gloas-"),
+        (b"glpat-", b"gldt-", b"glft-", b"glsoat-", b"glrt-", b"glcbt-", b"glimt-", b"glptt-", b"glagent-", b"gloas-",
+         b"GR1348941"),
         (_GITLAB,),
     ),
     **dict.fromkeys((b"xox", b"hooks.slack.com"), (_SLACK,)),

@@ -45,12 +45,6 @@ class Destination:
         """Return the object key of a file of the bundle."""
         return f"{self.prefix}/{relative_key}"
 
-    @property
-    def private_texts(self) -> tuple[str, ...]:
-        """Every text that must stand in no notebook, log or page, the longest first."""
-        texts = {f"s3://{self.bucket}/{self.prefix}", self.bucket, self.account, self.kms_key or self.bucket}
-        return tuple(sorted(texts, key=lambda text: (-len(text), text)))
-
 
 def read_destination(environment: Mapping[str, str]) -> Destination | None:
     """Return the destination that the environment names, None where it names none.
@@ -72,6 +66,13 @@ def read_destination(environment: Mapping[str, str]) -> Destination | None:
         raise ParameterError(f"{KMS_VARIABLE}: must be a KMS key id or key ARN; an alias cannot be verified afterwards")
     bucket, prefix = _split(uri)
     return Destination(bucket=bucket, prefix=prefix, account=owner, kms_key=kms_key)
+
+
+def private_texts(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what no notebook, log or page may hold, also where the variables are malformed: nothing is raised."""
+    values = [environment.get(name, "") for name in (URI_VARIABLE, OWNER_VARIABLE, KMS_VARIABLE)]
+    bucket = values[0].removeprefix("s3://").partition("/")[0]
+    return tuple(sorted({text for text in (*values, bucket) if text}, key=lambda text: (-len(text), text)))
 
 
 def require_destination(environment: Mapping[str, str]) -> Destination:
