@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from score_data import dataset, differences, two
 from scipy import stats
+from score_data import dataset, differences, two
 
 from shellbench_lib.statistics.comparisons import (
     ALL_EQUAL,
@@ -199,10 +199,10 @@ def numbers(found):
 
 
 def same(one, other):
-    return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))
+    return all(a == b or (isinstance(a, float) and math.isnan(a) and math.isnan(b)) for a, b in zip(one, other, strict=True))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(rewards, rewards, st.sampled_from(["zero", "exclude"]), st.randoms(use_true_random=False))
 def test_permuting_tasks_and_repetitions_changes_nothing(left, right, policy, random):
     size = min(len(left), len(right))
@@ -215,7 +215,7 @@ def test_permuting_tasks_and_repetitions_changes_nothing(left, right, policy, ra
     assert same(exact, again)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(rewards, rewards, st.sampled_from(["zero", "exclude"]))
 def test_swapping_sides_changes_signs_only(left, right, policy):
     size = min(len(left), len(right))
@@ -229,7 +229,7 @@ def test_swapping_sides_changes_signs_only(left, right, policy):
     assert swapped.verdict == opposite.get(found.verdict, found.verdict)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(rewards, rewards)
 def test_a_task_that_all_pass_shrinks_the_delta_and_keeps_p(left, right):
     size = min(len(left), len(right))
@@ -267,4 +267,4 @@ def test_sonnet_against_haiku_is_mcnemars_test():
     assert found.p == pytest.approx(stats.binomtest(5, 23).pvalue, rel=1e-12)
     assert (found.influence.tie_k, found.influence.flip_k) == (13, 14)
     assert found.mean == 13 / 89
-    assert found.imputed == sum(value != value for side in solved.values() for value in side.values())
+    assert found.imputed == sum(math.isnan(value) for side in solved.values() for value in side.values())
