@@ -22,8 +22,9 @@ def leaderboard(board: pd.DataFrame, level: float) -> Block:
         lead=[_lead(*row) for row in zip(board["lead_verdict"], board["lead_narrow"], strict=True)],
     )
     caption = (
-        f"{_settings_caption(level)} Standing comes from the leader's paired comparisons (Holm), never "
-        "from overlapping intervals. Fixed tasks: would this number come out again; task population: on other tasks of this kind."
+        f"{_settings_caption(level)} Standing comes from the leader's paired comparisons (Holm), never from "
+        "overlapping intervals. Fixed tasks: would this number come out again; task population: on other tasks of "
+        "this kind."
     )
     return table(
         shown,
