@@ -199,7 +199,9 @@ def numbers(found):
 
 
 def same(one, other):
-    return all(a == b or (isinstance(a, float) and math.isnan(a) and math.isnan(b)) for a, b in zip(one, other, strict=True))
+    return all(
+        a == b or (isinstance(a, float) and math.isnan(a) and math.isnan(b)) for a, b in zip(one, other, strict=True)
+    )
 
 
 @settings(max_examples=25, deadline=None)
