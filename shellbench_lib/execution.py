@@ -7,7 +7,6 @@ A notebook that ended early without an error (a cell that calls `sys.exit(0)`, a
 from __future__ import annotations
 
 import ast
-import contextlib
 import os
 import shutil
 import tempfile
@@ -89,6 +88,7 @@ def run_cells(
     settings: KernelSettings,
     *,
     on_cell: Callable[[int, int], None] = unheard,
+    meanwhile: Callable[[], None] | None = None,
 ) -> None:
     """Inject the parameters and run every cell; the notebook is changed in place and holds what ran when it fails.
 
@@ -97,6 +97,7 @@ def run_cells(
         parameters: the values for its parameters cell.
         settings: see `KernelSettings`.
         on_cell: called with the number of code cells that ran and their total.
+        meanwhile: done in a thread while the kernel works, whatever becomes of it.
 
     Raises:
         ShellbenchError: the class that a cell raised, where it raised one of ours.
@@ -105,7 +106,7 @@ def run_cells(
     scratch = Path(tempfile.mkdtemp(prefix="shellbench-"))
     try:
         with (scratch / "kernel.log").open("wb") as log:
-            _run(notebook, parameters, settings, scratch, None if settings.verbose else log, on_cell)
+            _run(notebook, parameters, settings, scratch, None if settings.verbose else log, on_cell, meanwhile)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     check_every_cell_ran(notebook)
@@ -154,8 +155,10 @@ def _run(
     scratch: Path,
     log: IO[bytes] | None,
     on_cell: Callable[[int, int], None],
+    meanwhile: Callable[[], None] | None,
 ) -> None:
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError  # noqa: PLC0415 - slow
+    from jupyter_core.utils import run_sync  # noqa: PLC0415 - slow, as the next
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError  # noqa: PLC0415
 
     running = _Running(on_cell, sum(cell.cell_type == "code" for cell in notebook.cells) + 1)
     client = _client(notebook, settings, scratch, running)
@@ -165,11 +168,13 @@ def _run(
     try:
         _inject(notebook, parameters)  # imports papermill while the kernel starts
         client.start_new_kernel_client()
-    except BaseException:
-        client.km.cleanup_resources()
-        raise
-    # The page's writer is imported while the kernel works, so that nobody waits for it afterwards.
-    threading.Thread(target=_import_page_writer, daemon=True).start()
+    except RuntimeError as error:
+        raise ReportError("the kernel did not start; run again with --debug to see what it prints") from error
+    finally:
+        if client.kc is None and client.km is not None:
+            run_sync(client.km.shutdown_kernel)(now=True)
+    helper = threading.Thread(target=meanwhile)
+    helper.start()
     try:
         client.execute()
     except CellExecutionError:
@@ -179,6 +184,10 @@ def _run(
         raise ReportError(f"{running.name} took longer than cell_timeout ({settings.cell_timeout} seconds)") from error
     except DeadKernelError as error:
         raise ReportError(f"{running.name}: the kernel died") from error
+    except AssertionError as error:  # nbclient has taken the kernel away: a signal came
+        raise ReportError(f"{running.name}: the run was interrupted") from error
+    finally:
+        helper.join()
 
 
 class _Running:
@@ -244,11 +253,6 @@ def _inject(notebook: NotebookNode, parameters: Mapping[str, Any]) -> None:
         cell.metadata.setdefault("tags", [])
     # Its own replaced notebook shares our cells; the client already holds ours.
     notebook.cells = parameterize_notebook(notebook, dict(parameters), kernel_name="python3", language="python").cells
-
-
-def _import_page_writer() -> None:
-    with contextlib.suppress(ImportError):  # who needs it will import it again, and say so
-        import shellbench_lib.page  # noqa: F401, PLC0415
 
 
 def _assigned_names(source: str) -> set[str]:

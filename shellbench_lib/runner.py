@@ -8,6 +8,7 @@ and the notebook that is saved names the public place instead.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -110,6 +111,13 @@ MATRIX_REPORT = NotebookKind(
 )
 
 
+def _import_what_comes_after() -> None:
+    """Import what is needed after the kernel, so that nobody waits for it then."""
+    with contextlib.suppress(ImportError):  # who needs it imports it again, and says so
+        import shellbench_lib.export  # noqa: PLC0415
+        import shellbench_lib.page  # noqa: F401, PLC0415
+
+
 def output_folder(parameters: Any, options: RunOptions) -> Path:
     """Return the absolute output folder of a run.
 
@@ -177,7 +185,7 @@ class _Run:
             keeps_credentials=self.kind.keeps_credentials,
             verbose=self.options.verbose,
         )
-        run_cells(notebook, values, settings, on_cell=self.options.on_cell)
+        run_cells(notebook, values, settings, on_cell=self.options.on_cell, meanwhile=_import_what_comes_after)
         self.check_promised()
 
     def check_promised(self) -> None:

@@ -197,7 +197,8 @@ def test_an_interrupted_run_leaves_no_kernel_and_no_report(tmp_path):
     process.send_signal(2)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert b"Traceback" not in stderr
+    assert stderr.decode().startswith("shellbench: cell 9 (`from pathlib import Path`): the run was interrupted")
+    assert stderr.count(b"\n") == 1
     kernel = int((project / "pid").read_text())
     for _ in range(100):
         if not Path(f"/proc/{kernel}").exists():
@@ -205,6 +206,15 @@ def test_an_interrupted_run_leaves_no_kernel_and_no_report(tmp_path):
         time.sleep(0.1)
     assert not Path(f"/proc/{kernel}").exists()
     assert not (project / "outputs" / "alpha" / "report_manifest.json").exists()
+
+
+def test_a_kernel_that_does_not_start_is_one_sentence(project, tmp_path):
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "ipykernel_launcher.py").write_text("raise SystemExit(3)\n")
+    broken = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path / "broken")])}
+    done = command("report", params_file(project, "alpha"), cwd=project, environment=broken)
+    assert done.returncode == 1
+    assert one_sentence(done).startswith("the kernel did not start; run again with --debug")
 
 
 def test_export_and_sample_write_where_they_are_told(tmp_path):
