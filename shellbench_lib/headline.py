@@ -62,9 +62,9 @@ def first_screen(tables: HeadlineTables) -> list[Sentence]:
     others = [_leader(tables, key, named=True) for key in keys[1:]]
     if len(others) > room:
         others = others[: max(0, room - 1)]
-        told = len(others)
-        rest = f"{len(keys) - 1 - told} more datasets stand in the leaderboard; datasets are never compared."
-        others.append(Sentence(rest, BOARD))
+        untold = len(keys) - 1 - len(others)
+        rest = f"{untold} more {'dataset stands' if untold == 1 else 'datasets stand'} in the leaderboard"
+        others.append(Sentence(f"{rest}; datasets are never compared.", BOARD))
     return [*main, *others, *closing][:MAX_SENTENCES]
 
 
@@ -99,9 +99,7 @@ def _leader(tables: HeadlineTables, key: str, *, named: bool) -> Sentence:
     where = f"In dataset {printable(key)}, " if named else ""
     best = board.iloc[0]
     if pd.isna(best["mean_score"]):
-        return Sentence(
-            f"{where}no cell has a score.".capitalize() if not named else f"{where}no cell has a score.", BOARD
-        )
+        return Sentence(f"{where or 'In the whole matrix '}no cell has a score.", BOARD)
     interval = ""
     if not pd.isna(best["score_low"]):
         level = f"{tables.confidence_level:.0%}"
@@ -111,8 +109,10 @@ def _leader(tables: HeadlineTables, key: str, *, named: bool) -> Sentence:
         return Sentence(f"{text}; it is the only cell.", BOARD)
     second = board.iloc[1]
     lead = second["lead_delta"]
-    ahead = "" if pd.isna(lead) else f", {_signed(lead)} on {printable(second['cell'])}: {_verdict(second)}"
-    return Sentence(f"{text}{ahead}.", BOARD)
+    if pd.isna(lead):
+        return Sentence(f"{text}.", BOARD)
+    ahead = f"{_signed(lead)} against the next cell, {printable(second['cell'])}: {_verdict(second)}"
+    return Sentence(f"{text}; {ahead}.", BOARD)
 
 
 def _verdict(row: pd.Series[Any]) -> str:
@@ -153,8 +153,8 @@ def _narrow(tables: HeadlineTables, key: str) -> list[Sentence]:
     more = f" {len(narrow) - 1} more significant leads are narrow." if len(narrow) > 1 else ""
     text = (
         f"{printable(first['left_cell'])} is {first['verdict']} than {printable(first['right_cell'])} by "
-        f"{_signed(first['mean_delta'])} ({_p(first['p_holm'])}, Holm), but the lead is narrow: without {len(tasks)} of "
-        f"{int(first['n_tasks'])} tasks it is gone ({_some(tasks, NAMED_TASKS)}).{more}"
+        f"{_signed(first['mean_delta'])} ({_p(first['p_holm'])}, Holm), but the lead is narrow: without {len(tasks)} "
+        f"of {int(first['n_tasks'])} tasks it is gone ({_some(tasks, NAMED_TASKS)}).{more}"
     )
     return [Sentence(text, INFLUENCE)]
 
@@ -176,12 +176,14 @@ def _factor(tables: HeadlineTables, key: str, factor: str) -> list[Sentence]:
         return [Sentence(f"None of the {len(found)} matched {name} shows a significant difference{note}.", COMPARISONS)]
     ordered = significant.sort_values("mean_delta", key=lambda values: -values.abs(), kind="stable")
     parts = [
-        f"{printable(row['left_cell'])} {row['verdict']} than {printable(row['right_cell'])} by {_signed(row['mean_delta'])}"
+        f"{printable(row['left_cell'])} {row['verdict']} than {printable(row['right_cell'])} "
+        f"by {_signed(row['mean_delta'])}"
         for row in ordered.head(2).to_dict("records")
     ]
     return [
         Sentence(
-            f"{len(significant)} of {len(found)} matched {name} {'is' if len(significant) == 1 else 'are'} significant: "
+            f"{len(significant)} of {len(found)} matched {name} "
+            f"{'is' if len(significant) == 1 else 'are'} significant: "
             f"{'; '.join(parts)}{' ...' if len(significant) > 2 else ''}.",
             COMPARISONS,
         )

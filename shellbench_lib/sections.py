@@ -24,7 +24,7 @@ def count(number: int, noun: str, plural: str = "") -> str:
 
 def dataset_column(frame: pd.DataFrame) -> list[Shown]:
     """Return the dataset's column where a frame holds several datasets; one dataset is named once, above."""
-    return [Shown("dataset_key", "Dataset")] if frame["dataset_key"].nunique() > 1 else []
+    return [Shown("dataset_key", "Dataset")] if len(set(frame["dataset_key"])) > 1 else []
 
 
 def input_overview(found: InputSummary, findings: pd.DataFrame) -> Block:
@@ -245,7 +245,8 @@ def policy_table(policies: pd.DataFrame, policy: str) -> Block:
             Shown("mean_exclude", "Mean under exclude", "score"),
             Shown("difference", "Difference", "signed"),
         ],
-        caption=f"This report uses the policy {policy}. {len(affected)} of {count(len(policies), 'cell')} miss a reward.",
+        caption=f"This report uses the policy {policy}. "
+        f"{len(affected)} of {count(len(policies), 'cell')} miss a reward.",
     )
 
 

@@ -19,13 +19,12 @@ def leaderboard(board: pd.DataFrame, level: float) -> Block:
     shown = board.assign(
         interval=_interval(board, "score_low", "score_high"),
         ranks=[_span(low, high) for low, high in zip(board["rank_low"], board["rank_high"], strict=True)],
-        lead=[
-            _lead(verdict, narrow) for verdict, narrow in zip(board["lead_verdict"], board["lead_narrow"], strict=True)
-        ],
+        lead=[_lead(*row) for row in zip(board["lead_verdict"], board["lead_narrow"], strict=True)],
     )
     caption = (
-        f"{_settings_caption(level)} Standing comes from the leader's paired comparisons (Holm), never from overlapping "
-        "intervals. Fixed tasks: would this number come out again; task population: on other tasks of this kind."
+        f"{_settings_caption(level)} Standing comes from the leader's paired comparisons (Holm), never from "
+        "overlapping intervals. Fixed tasks: would this number come out again; task population: on other tasks of "
+        "this kind."
     )
     return table(
         shown,
@@ -101,7 +100,8 @@ def comparisons(found: pd.DataFrame, factor: str, level: float) -> Block:
             Shown("dropped_tasks", "Dropped tasks", "integer"),
             Shown("note", "Note"),
         ],
-        caption=f"{count(len(shown), 'comparison')} of the factor {factor}, one Holm family per dataset. {_settings_caption(level)}",
+        caption=f"{count(len(shown), 'comparison')} of the factor {factor}, one Holm family per dataset. "
+        f"{_settings_caption(level)}",
     )
 
 
@@ -154,7 +154,7 @@ def clusters(found: pd.DataFrame, sentences: list[str]) -> Block:
     if not found.empty:
         grouped = found[found["cluster"].notna()].groupby(["dataset_key", "cluster"], sort=False)
         members = grouped.agg(
-            size=("task_name", "size"), mean=("mean_score", "mean"), tasks=("task_name", lambda names: ", ".join(names))
+            size=("task_name", "size"), mean=("mean_score", "mean"), tasks=("task_name", ", ".join)
         ).reset_index()
         several = members[members["size"] > 1]
         constant = int((found["constant"] == True).sum())  # noqa: E712 - the column holds None as well
@@ -169,8 +169,9 @@ def clusters(found: pd.DataFrame, sentences: list[str]) -> Block:
                     Shown("mean", "Mean score", "score"),
                     Shown("tasks", "Task names"),
                 ],
-                caption=f"Average linkage on 1 less correlation, cut at {found['cut_height'].iloc[0]:g}. {count(alone, 'task')} "
-                f"alone, {count(constant, 'task')} with one score in every cell. A picture for triage; no test is run on it.",
+                caption=f"Average linkage on 1 less correlation, cut at {found['cut_height'].iloc[0]:g}. "
+                f"{count(alone, 'task')} alone, {count(constant, 'task')} with one score in every cell. A picture for "
+                "triage; no test is run on it.",
             )
         )
     return stack(blocks) if blocks else paragraph("No dataset has an eligible cell.")

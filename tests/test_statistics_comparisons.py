@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from score_data import dataset, differences, two
 from scipy import stats
+from score_data import dataset, differences, two
 
 from shellbench_lib.statistics.comparisons import (
     ALL_EQUAL,
@@ -123,7 +123,23 @@ def test_a_missing_reward_is_imputed_or_drops_the_task():
 
 
 def test_holm_has_the_textbooks_values():
-    p = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1]
+    p = [
+        0.0001,
+        0.0004,
+        0.0019,
+        0.0095,
+        0.0201,
+        0.0278,
+        0.0298,
+        0.0344,
+        0.0459,
+        0.3240,
+        0.4262,
+        0.5719,
+        0.6528,
+        0.7590,
+        1,
+    ]
     printed = [0.0015, 0.0056, 0.0247, 0.114, 0.2211, 0.278, 0.278, 0.278, 0.3213, 1, 1, 1, 1, 1, 1]
     assert holm(p) == pytest.approx(printed)
 
@@ -183,10 +199,12 @@ def numbers(found):
 
 
 def same(one, other):
-    return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))
+    return all(
+        a == b or (isinstance(a, float) and math.isnan(a) and math.isnan(b)) for a, b in zip(one, other, strict=True)
+    )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(rewards, rewards, st.sampled_from(["zero", "exclude"]), st.randoms(use_true_random=False))
 def test_permuting_tasks_and_repetitions_changes_nothing(left, right, policy, random):
     size = min(len(left), len(right))
@@ -199,7 +217,7 @@ def test_permuting_tasks_and_repetitions_changes_nothing(left, right, policy, ra
     assert same(exact, again)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(rewards, rewards, st.sampled_from(["zero", "exclude"]))
 def test_swapping_sides_changes_signs_only(left, right, policy):
     size = min(len(left), len(right))
@@ -213,7 +231,7 @@ def test_swapping_sides_changes_signs_only(left, right, policy):
     assert swapped.verdict == opposite.get(found.verdict, found.verdict)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(rewards, rewards)
 def test_a_task_that_all_pass_shrinks_the_delta_and_keeps_p(left, right):
     size = min(len(left), len(right))
@@ -251,4 +269,4 @@ def test_sonnet_against_haiku_is_mcnemars_test():
     assert found.p == pytest.approx(stats.binomtest(5, 23).pvalue, rel=1e-12)
     assert (found.influence.tie_k, found.influence.flip_k) == (13, 14)
     assert found.mean == 13 / 89
-    assert found.imputed == sum(value != value for side in solved.values() for value in side.values())
+    assert found.imputed == sum(math.isnan(value) for side in solved.values() for value in side.values())

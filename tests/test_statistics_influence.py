@@ -83,7 +83,9 @@ def test_a_lead_of_4_tasks_in_40_is_narrow_and_a_broad_one_is_not():
 
 
 def test_the_share_is_exact_at_its_edge():
-    assert found([1] * 3 + [0] * 27, share=0.1).narrow is True  # 0.1 * 30 is 3, also in floats that say 3.0000000000000004
+    assert (
+        found([1] * 3 + [0] * 27, share=0.1).narrow is True
+    )  # 0.1 * 30 is 3, also in floats that say 3.0000000000000004
     assert found([1] * 3 + [0] * 26, share=0.1).narrow is False
 
 

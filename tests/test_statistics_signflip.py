@@ -74,4 +74,3 @@ def test_continuous_differences_are_resampled_from_their_own_stream():
     coarse, how = sign_flip_p(np.rint(units / 2**29).astype(np.int64), seed=1)
     assert how == "exact"
     assert value == pytest.approx(coarse, abs=4 * np.sqrt(coarse / 99_999))
-

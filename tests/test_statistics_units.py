@@ -13,7 +13,15 @@ NAN = float("nan")
 
 @pytest.mark.parametrize(
     ("rewards", "denominator"),
-    [([0, 1], 1), ([0.5, 0.25], 4), ([1 / 3, 0.5, NAN], 6), ([0.1 + 0.2], 10), ([0.123456], None), ([], 1), ([-2.5], 2)],
+    [
+        ([0, 1], 1),
+        ([0.5, 0.25], 4),
+        ([1 / 3, 0.5, NAN], 6),
+        ([0.1 + 0.2], 10),
+        ([0.123456], None),
+        ([], 1),
+        ([-2.5], 2),
+    ],
 )
 def test_the_common_denominator_of_rewards(rewards, denominator):
     assert reward_denominator(np.array(rewards, dtype=float)) == denominator

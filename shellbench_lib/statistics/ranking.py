@@ -47,7 +47,7 @@ def bootstrap_ranks(scored: ScoredCells) -> Ranks:
     if n_tasks > 1 and known.any():
         weights = _resampled_weights(settings.seed, scored.dataset.dataset_key, settings.bootstrap_resamples, n_tasks)
         drawn = _resampled_means(weights, scored, known)
-        first = drawn == drawn.max(axis=1, keepdims=True)
+        first: BoolArray = np.equal(drawn, drawn.max(axis=1, keepdims=True))
         best[known] = (first / first.sum(axis=1, keepdims=True)).mean(axis=0)
         tail = settings.alpha / 2
         low[known] = _quantile(rankdata(-drawn, method="min", axis=1), tail)

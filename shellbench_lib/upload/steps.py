@@ -170,7 +170,7 @@ class Upload:
             rows,
             {"Key": "text", "Bytes": "integer", "Members": "integer", "Links and escapes": "integer", "SHA-256": "text",
              "State": "text"},
-            caption="Files of the bundle. Links, devices and members that leave their folder are counted, not unpacked.",
+            caption="Files of the bundle. Links, devices and members outside their folder are counted, not unpacked.",
         )  # fmt: skip
 
     def left_out(self) -> Block:
