@@ -39,6 +39,10 @@ def unheard(_done: int, _total: int) -> None:
     """Progress that nobody listens to."""
 
 
+def unread(_text: str) -> None:
+    """Words that nobody reads."""
+
+
 @dataclass(frozen=True, slots=True)
 class KernelSettings:
     """How a kernel is started: where it works, how long a cell may take, and whether it may see credentials."""
@@ -88,6 +92,7 @@ def run_cells(
     settings: KernelSettings,
     *,
     on_cell: Callable[[int, int], None] = unheard,
+    on_text: Callable[[str], None] = unread,
     meanwhile: Callable[[], None] | None = None,
 ) -> None:
     """Inject the parameters and run every cell; the notebook is changed in place and holds what ran when it fails.
@@ -97,6 +102,7 @@ def run_cells(
         parameters: the values for its parameters cell.
         settings: see `KernelSettings`.
         on_cell: called with the number of code cells that ran and their total.
+        on_text: called with what a cell writes to standard error, as soon as it comes.
         meanwhile: done in a thread while the kernel works, whatever becomes of it.
 
     Raises:
@@ -106,7 +112,8 @@ def run_cells(
     scratch = Path(tempfile.mkdtemp(prefix="shellbench-"))
     try:
         with (scratch / "kernel.log").open("wb") as log:
-            _run(notebook, parameters, settings, scratch, None if settings.verbose else log, on_cell, meanwhile)
+            running = _Running(on_cell, on_text, sum(cell.cell_type == "code" for cell in notebook.cells) + 1)
+            _run(notebook, parameters, settings, scratch, None if settings.verbose else log, running, meanwhile)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     check_every_cell_ran(notebook)
@@ -154,13 +161,12 @@ def _run(
     settings: KernelSettings,
     scratch: Path,
     log: IO[bytes] | None,
-    on_cell: Callable[[int, int], None],
+    running: _Running,
     meanwhile: Callable[[], None] | None,
 ) -> None:
     from jupyter_core.utils import run_sync  # noqa: PLC0415 - slow, as the next
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError  # noqa: PLC0415
 
-    running = _Running(on_cell, sum(cell.cell_type == "code" for cell in notebook.cells) + 1)
     client = _client(notebook, settings, scratch, running)
     environment = kernel_environment(os.environ, scratch=scratch, keeps_credentials=settings.keeps_credentials)
     client.create_kernel_manager()
@@ -191,10 +197,11 @@ def _run(
 
 
 class _Running:
-    """Which cell is running, and how many have run."""
+    """Which cell is running, how many have run, and who listens."""
 
-    def __init__(self, on_cell: Callable[[int, int], None], total: int) -> None:
+    def __init__(self, on_cell: Callable[[int, int], None], on_text: Callable[[str], None], total: int) -> None:
         self.name = "the notebook"
+        self.on_text = on_text
         self._on_cell, self._total, self._done = on_cell, total, 0
 
     def started(self, cell: NotebookNode, cell_index: int) -> None:
@@ -220,13 +227,21 @@ def _client(notebook: NotebookNode, settings: KernelSettings, scratch: Path, run
         def _own_specs(self) -> Any:
             return KernelSpecManager(kernel_dirs=[], ensure_native_kernel=True)
 
+    class ListeningClient(NotebookClient):
+        """Passes on what a cell writes to standard error while it runs: the progress of long work."""
+
+        def process_message(self, msg: dict[str, Any], cell: NotebookNode, cell_index: int) -> Any:
+            if msg["msg_type"] == "stream" and msg["content"]["name"] == "stderr":
+                running.on_text(msg["content"]["text"])
+            return super().process_message(msg, cell, cell_index)
+
     config = Config()
     connection = scratch / "kernel.json"
     config.KernelManager.connection_file = str(connection)
     if len(str(connection)) <= SOCKET_PATH_LIMIT and os.name == "posix":
         config.KernelManager.transport = "ipc"
         config.KernelManager.ip = str(scratch / "kernel-ipc")
-    return NotebookClient(
+    return ListeningClient(
         notebook,
         config=config,
         kernel_manager_class=OwnKernelManager,

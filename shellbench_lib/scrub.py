@@ -28,8 +28,10 @@ _BEFORE = r"(?:(?<![\w.\-~])|(?<=\\n)|(?<=\\r)|(?<=\\t))"  # a path starts here:
 _AFTER = r"(?![\w\-]|\.\w)"
 _HOMES = ("/home/", "/Users/", "/root")
 _HOME = re.compile(_BEFORE + r"/(?:(?:home|Users)/[^/\s'\"<>:,;()\[\]{}\\]+|root" + _AFTER + ")")
+# `s3://bucket/prefix` is the placeholder of our own sentences.
 _BUCKET_ADDRESS = re.compile(
-    r"\bs3[an]?://[^\s'\"<>`\\]*|\bhttps?://[^\s/'\"<>]*\bs3\b[^\s/'\"<>]*\.amazonaws\.com[^\s'\"<>`\\]*", re.IGNORECASE
+    r"\bs3[an]?://(?!bucket/prefix(?![\w/-]))[^\s'\"<>`\\]*|\bhttps?://[^\s/'\"<>]*\bs3\b[^\s/'\"<>]*\.amazonaws\.com[^\s'\"<>`\\]*",
+    re.IGNORECASE,
 )
 _LOGIN_IN_ADDRESS = re.compile(r"(?<=://)[^\s/:@'\"<>]+:[^\s/@'\"<>]+(?=@)")
 _ABSOLUTE = re.compile(_BEFORE + r"/(?:[^\s/'\"<>|:()\[\]{}]+/)+(?=[^\s/'\"<>|:()\[\]{}])")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from project_copy import copy_project
 from runner_kit import ROOT, command, contents, make_report_project, params_file
 
 from shellbench_lib import cli
@@ -248,6 +249,21 @@ def test_upload_says_how_to_get_its_packages(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().err == (
         "shellbench: upload needs the optional packages; install them with: pip install 'shellbench-report[upload]'\n"
     )
+
+
+@pytest.mark.parametrize(("dry_run", "code", "words"), [("true", 0, ""), ("false", 2, "run_dir: the built-in sample")])
+def test_the_upload_notebook_runs_through_the_same_runner(tmp_path, dry_run, code, words):
+    project = copy_project(tmp_path / "project")
+    (project / "up.yaml").write_text(f"run_dir: sample\nmatrix_name: up\ndry_run: {dry_run}\n")
+    destination = {"SHELLBENCH_TRACE_S3_URI": "s3://bucket/prefix", "SHELLBENCH_TRACE_S3_OWNER": "123456789012"}
+    done = command("upload", "up.yaml", cwd=project, environment=destination if code else {})
+    assert done.returncode == code
+    assert words in done.stderr
+    saved = contents(project / "outputs" / "up")
+    assert sorted(saved) == (
+        ["trace_upload.failed.ipynb"] if code else ["report_manifest.json", "trace_upload.html", "trace_upload.ipynb"]
+    )
+    assert b"123456789012" not in b"".join(saved.values())
 
 
 @pytest.mark.parametrize("name", COMMANDS)

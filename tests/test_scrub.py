@@ -38,6 +38,8 @@ SCRUB = scrubber(
         ("/rooted /homely", "/rooted /homely"),
         ("a/b and anthropic/model and 1/2", "a/b and anthropic/model and 1/2"),
         ("</td></tr>", "</td></tr>"),
+        ("give s3://bucket/prefix there", "give s3://bucket/prefix there"),
+        ("s3://bucket/prefix/key s3://bucket/prefix-2", "[redacted] [redacted]"),
         ("s3://bucket-a/prefix/x.tar.gz, s3a://bucket-b", "[redacted] [redacted]"),
         ("https://bucket-a.s3.eu-west-1.amazonaws.com/key?X-Amz-Signature=1", "[redacted]"),
         ("https://user:pass@example.org/x", "https://[redacted]@example.org/x"),
