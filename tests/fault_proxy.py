@@ -134,7 +134,9 @@ class FaultProxy:
 
     def _forward(self, handler, request: Request, upstream: int) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", upstream, timeout=30)
-        headers = {name: value for name, value in request.headers.items() if name.lower() not in {"expect", "connection"}}
+        headers = {
+            name: value for name, value in request.headers.items() if name.lower() not in {"expect", "connection"}
+        }
         connection.request(request.method, handler.path, body=request.body or None, headers=headers)
         answer = connection.getresponse()
         data = answer.read()

@@ -52,7 +52,10 @@ def to(request):
 
 @pytest.fixture
 def files(tmp_path):
-    small = [pinned(tmp_path, f"summaries/{name}", text, part_size=PART) for name, text in (("a.md", b"alpha"), ("empty.csv", b""))]
+    small = [
+        pinned(tmp_path, f"summaries/{name}", text, part_size=PART)
+        for name, text in (("a.md", b"alpha"), ("empty.csv", b""))
+    ]
     return [pinned(tmp_path, "big.bin", noise(3 * PART + 7), part_size=PART), *small]
 
 
@@ -80,7 +83,9 @@ def is_complete(request):
     return request.method == "POST" and "uploadId" in request.query
 
 
-def test_files_arrive_with_their_bytes_encryption_and_metadata_and_a_second_run_writes_nothing(server, proxy, to, files):
+def test_files_arrive_with_their_bytes_encryption_and_metadata_and_a_second_run_writes_nothing(
+    server, proxy, to, files
+):
     heard = []
     first = Transfer(proxy_client(server, proxy), to, workers=4, advance=heard.append).send_all(files)
     assert {sent.status for sent in first} == {"uploaded"}
@@ -156,7 +161,11 @@ def test_bytes_that_are_falsified_on_the_way_are_refused_by_the_server(server, p
 
 @pytest.mark.parametrize(
     ("fault", "code"),
-    [(error(503, "SlowDown"), "SlowDown"), (error(403, "AccessDenied"), "AccessDenied"), (cut, "ConnectionClosedError")],
+    [
+        (error(503, "SlowDown"), "SlowDown"),
+        (error(403, "AccessDenied"), "AccessDenied"),
+        (cut, "ConnectionClosedError"),
+    ],
 )
 def test_a_lasting_fault_stops_with_a_sentence_and_the_next_run_goes_on(server, proxy, to, files, fault, code):
     proxy.faults.append(Fault(is_part(3), fault, times=99))
