@@ -122,11 +122,11 @@ def analyze(summaries_dir: str, analysis_dir: str, *, no_plots: bool, missing_re
     """Write the statistics and figures of SUMMARIES_DIR into ANALYSIS_DIR."""
     from shellbench_lib.analysis import AnalysisSettings  # noqa: PLC0415
     from shellbench_lib.analysis import analyze as write_analysis  # noqa: PLC0415
+    from shellbench_lib.export import own_summaries  # noqa: PLC0415
 
     settings = AnalysisSettings(generate_plots=not no_plots, missing_reward=missing_reward)
-    write_analysis(
-        _path_argument(summaries_dir, "SUMMARIES_DIR"), _path_argument(analysis_dir, "ANALYSIS_DIR"), settings
-    )
+    with own_summaries(_path_argument(summaries_dir, "SUMMARIES_DIR")) as folder:
+        write_analysis(folder, _path_argument(analysis_dir, "ANALYSIS_DIR"), settings)
     click.echo(f"{analysis_dir}: written")
 
 

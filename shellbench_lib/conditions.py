@@ -20,7 +20,7 @@ MODEL_FIELDS = frozenset({"model_id", "model_provider"})
 DATASET_FIELDS = frozenset({"judge_model_id", "judge_reasoning_effort", "task_suite", "task_set_sha256"})
 SPLIT_FIELDS = HARNESS_FIELDS | MODEL_FIELDS | DATASET_FIELDS
 SUFFIX_LENGTH = 8
-_REPETITION_SUFFIX = re.compile(r"(?:^|[-_])(?:repetition|repeat|rep|r)[-_]?([0-9]+)$", re.IGNORECASE)
+_REPETITION_SUFFIX = re.compile(r"(?:^|[-_])(?:repetition|repeat|rep|r)[-_]?([0-9]{1,9})$", re.IGNORECASE)
 _ENCODED = re.compile("[%;=\x00-\x1f\x7f-\x9f]")
 
 

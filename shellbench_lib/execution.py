@@ -29,6 +29,7 @@ from shellbench_lib.text import shorten
 
 KERNEL_START_SECONDS = 60
 LAST_OUTPUT_SECONDS = 60  # a large figure may still be under way when its cell has finished
+FIRST_MINOR_WITH_IDS = 5  # of the notebook format 4
 SOCKET_PATH_LIMIT = 90  # file systems take 107 characters for a socket's path; the rest is for our suffix
 # What the user's own Python and Jupyter settings would bring into a kernel.
 _USER_SETTINGS = ("PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONBREAKPOINT", "MPLBACKEND", "JUPYTER_CONFIG_DIR")
@@ -60,8 +61,11 @@ def read_notebook(path: Path, parameters: Collection[str]) -> NotebookNode:
         notebook: NotebookNode = nbformat.read(path, as_version=4)
     except FileNotFoundError as error:
         raise ReportError(f"{path.name}: not found; run the command inside a checkout of the project") from error
-    except (OSError, ValueError, nbformat.ValidationError) as error:
+    except (OSError, ValueError, TypeError, AttributeError, nbformat.ValidationError) as error:
         raise ReportError(f"{path.name}: is not a notebook that can be read") from error
+    for number, cell in enumerate(notebook.cells):
+        cell.setdefault("id", f"cell-{number}")  # a random one would be given later
+    notebook.nbformat_minor = max(notebook.nbformat_minor, FIRST_MINOR_WITH_IDS)
     known = ", ".join(parameters)
     cells = [cell for cell in notebook.cells if PARAMETERS_TAG in cell.metadata.get("tags", [])]
     if len(cells) != 1:

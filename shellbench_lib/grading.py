@@ -221,7 +221,7 @@ def exclude_duplicates(runs: Sequence[GradedRun], findings: list[Finding]) -> No
 
 
 def grade(records: Sequence[RunRecord], findings: list[Finding]) -> list[GradedRun]:
-    """Return all runs graded by themselves and cleared of copies; repairs are judged by `repairs.exclude_repairs`."""
+    """Return all runs graded by themselves and cleared of copies; repairs are judged by `repairs.compare_repairs`."""
     runs = [grade_run(record, findings) for record in records]
     exclude_duplicates(runs, findings)
     return runs

@@ -6,6 +6,7 @@ datasets; each pair names those that it pools.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import mean, stdev
@@ -20,8 +21,14 @@ _HEADER = (
 )  # fmt: skip
 
 
-def _stdev(scores: Sequence[float]) -> float:
-    return stdev(scores) if len(scores) > 1 else 0.0
+def _stdev(scores: Sequence[float]) -> float | None:
+    """Return the sample standard deviation, 0 for one value, None where rewards beyond all bounds overflow it."""
+    if len(scores) < 2:
+        return 0.0
+    try:
+        return stdev(scores) if all(map(math.isfinite, scores)) else None
+    except OverflowError:
+        return None
 
 
 def _known_mean(rows: Sequence[RunRow], name: str) -> float | None:
@@ -32,6 +39,7 @@ def _known_mean(rows: Sequence[RunRow], name: str) -> float | None:
 
 def run_statistics(rows: Sequence[RunRow]) -> dict[str, Any]:
     """Return upstream's statistics of a group of runs; None where no run is eligible. `stdev` of one run is 0."""
+    rows = sorted(rows, key=lambda row: (row["repetition"] is None, row["repetition"] or 0, row["run_label"]))
     eligible = [row for row in rows if row["eligible"]]
     scores = [row["score"] for row in eligible]
     tasks = sum(row["expected_task_count"] for row in eligible)
@@ -40,9 +48,9 @@ def run_statistics(rows: Sequence[RunRow]) -> dict[str, Any]:
         "total_repetitions": len(rows),
         "eligible_repetitions": len(eligible),
         "excluded_repetitions": len(rows) - len(eligible),
-        "excluded_run_labels": sorted(row["run_label"] for row in rows if not row["eligible"]),
+        "excluded_run_labels": [row["run_label"] for row in rows if not row["eligible"]],
         "parity_validated_repetitions": sum(bool(row["parity_validated"]) for row in rows),
-        "parity_unvalidated_run_labels": sorted(row["run_label"] for row in rows if not row["parity_validated"]),
+        "parity_unvalidated_run_labels": [row["run_label"] for row in rows if not row["parity_validated"]],
         "mean": mean(scores) if scores else None,
         "stdev": _stdev(scores) if scores else None,
         "min": min(scores, default=None),

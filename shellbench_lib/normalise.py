@@ -1,7 +1,7 @@
 """What an executed notebook keeps: what it says, and nothing of when, where and by which process it was run.
 
 The same source, parameters and outputs give the same bytes. Dropped: times of cells and of papermill, paths, process
-ids and memory addresses, the Python patch version, widget state. Cell ids come from the source, or from the position.
+ids and memory addresses, the Python patch version, widget state. Cell ids come from the source.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def normalise(notebook: NotebookNode, *, parameters: Mapping[str, Any], scrub: S
         parameters: the values to show in the injected cell and the metadata, by name, already public.
         scrub: what else must not be shown.
     """
-    cells = [_cell(cell, number, parameters, scrub) for number, cell in enumerate(notebook.cells)]
+    cells = [_cell(cell, parameters, scrub) for cell in notebook.cells]
     _make_ids_unique(cells)
     metadata = _metadata(notebook.metadata, parameters)
     copy: NotebookNode = nbformat.from_dict({"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells})
@@ -61,11 +61,11 @@ def _metadata(metadata: Mapping[str, Any], parameters: Mapping[str, Any]) -> dic
     return {**kept, "papermill": {"parameters": dict(parameters)}}
 
 
-def _cell(cell: NotebookNode, number: int, parameters: Mapping[str, Any], scrub: Scrubber) -> dict[str, Any]:
+def _cell(cell: NotebookNode, parameters: Mapping[str, Any], scrub: Scrubber) -> dict[str, Any]:
     injected = INJECTED_TAG in cell.metadata.get("tags", [])
     kept = {
         "cell_type": cell.cell_type,
-        "id": INJECTED_TAG if injected else cell.get("id") or f"cell-{number}",
+        "id": INJECTED_TAG if injected else cell.id,
         "metadata": {name: cell.metadata[name] for name in _CELL_METADATA if cell.metadata.get(name)},
         "source": parameter_source(parameters) if injected else scrub.text(cell.source),
     }

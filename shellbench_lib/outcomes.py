@@ -47,7 +47,7 @@ KIND_CLASSES = {
 FAILED_BEFORE_AGENT = frozenset({"harness_error", "infra_error", "verifier_error"})
 UNSCORED_CLASSES = frozenset({"infra", "verifier_missing_reward"})
 _KNOWN_KINDS = frozenset({"clean", "pending", *KIND_CLASSES})
-_EXIT_CODE = re.compile(r"\bcode\s+(\d{1,9})\b")
+_EXIT_CODE = re.compile(r"\bcode\b[\s:=]*(-?\d{1,9})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +71,20 @@ def exit_code_of(message: str) -> int | None:
 
 
 def _smells_of_infra(trial: TrialRecord) -> bool:
-    words = f"{trial.exception_type} {trial.exception_message}"
-    own_names = {
-        trial.trial_name,
-        trial.directory,
-        trial.task_title,
-        trial.task_path,
-        trial.task_path.rpartition("/")[2],
-    }
-    for name in sorted(own_names, key=len, reverse=True):
-        if name:
-            words = words.replace(name, " ")
-    words = words.lower()
+    words = f"{trial.exception_type} {trial.exception_message}".lower()
+    if not _holds_phrase(words):
+        return False
+    trial_names = (trial.trial_name, trial.directory)
+    names = {*trial_names, *(name.rpartition("__")[0] for name in trial_names)}
+    for task in (trial.task_title, trial.task_path):
+        names |= {task, task.rpartition("/")[2]}
+    # Only a name that holds such a word is taken out: a task called `to` must not break up "failed to connect".
+    for name in sorted(filter(_holds_phrase, {name.lower() for name in names}), key=lambda name: (-len(name), name)):
+        words = words.replace(name, " ")
+    return _holds_phrase(words)
+
+
+def _holds_phrase(words: str) -> bool:
     return any(phrase in words for phrase in INFRA_PHRASES)
 
 

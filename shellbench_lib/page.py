@@ -27,6 +27,7 @@ from shellbench_lib.text import slug
 
 TEMPLATES = Path(__file__).parent / "templates"
 _TOC_LEVELS = (2, 3)
+_LABELS = {PARAMETERS_TAG: "Default parameters", INJECTED_TAG: "Parameters"}
 _SVG = "http://www.w3.org/2000/svg"
 # Elements that only draw. Everything else (scripts, embedded HTML, links, animations, style sheets) is left out.
 _DRAWING = frozenset(
@@ -102,7 +103,7 @@ def render_page(notebook: NotebookNode, *, subtitle: str) -> str:
         if cell.cell_type != "code":
             continue
         tags = cell.metadata.get("tags", [])
-        cell.metadata["page_label"] = "Parameters" if {PARAMETERS_TAG, INJECTED_TAG} & set(tags) else "Code"
+        cell.metadata["page_label"] = next((_LABELS[tag] for tag in tags if tag in _LABELS), "Code")
         for output in cell.outputs:
             if "image/svg+xml" in output.get("data", {}):
                 figures += 1

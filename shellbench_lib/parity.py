@@ -61,7 +61,11 @@ def _declared_scope(record: ParityRecord) -> Any:
 
 
 def _compact(scope: Any) -> str:
-    return orjson.dumps(scope, option=orjson.OPT_SORT_KEYS).decode()
+    """Return the scope as it is shown; empty for one that no JSON writer takes (too deep, numbers beyond 64 bits)."""
+    try:
+        return orjson.dumps(scope, option=orjson.OPT_SORT_KEYS).decode()
+    except orjson.JSONEncodeError:
+        return ""
 
 
 def _scoped(record: ParityRecord, validated: bool, scope: Any) -> Parity:  # noqa: FBT001 - a fact, not a switch

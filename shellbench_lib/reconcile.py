@@ -20,6 +20,7 @@ from shellbench_lib.sources.values import instant
 
 Role = Literal["scoring", "duplicate", "unexpected", "missing", "padding", "unjudged"]
 COUNTED_ROLES = frozenset({"scoring", "missing", "padding"})  # upstream's "scored rows"
+_STATE_ORDER = {"valid": 0, "invalid": 1, "missing": 2}  # a result that can be read scores before one that cannot
 _PLACEHOLDER = Outcome("infra", "infra_error", None, "", None, "MissingResultError", "no result was found")
 
 
@@ -45,8 +46,9 @@ def leaf(path: str) -> str:
 
 def own_task_path(trial: TrialRecord) -> str:
     """Return what the trial itself says of its task: its path, else the leaf of its title, else its name."""
-    if trial.task_path:
-        return trial.task_path.rstrip("/")
+    path = trial.task_path.rstrip("/")
+    if path:
+        return path
     if trial.result_state == "valid":
         return leaf(trial.task_title) or trial.trial_name
     return trial_stem(trial.directory)
@@ -101,9 +103,9 @@ class _ExpectedIndex:
         return not expected or "/" not in shorter or longer.endswith("/" + shorter)
 
 
-def _order(row: GradedTrial) -> tuple[bool, float, str, str]:
+def _order(row: GradedTrial) -> tuple[int, float, str, str]:
     trial = row.trial
-    return trial.result_state == "missing", instant(trial.started_at), trial.trial_name, trial.directory
+    return _STATE_ORDER[trial.result_state], instant(trial.started_at), trial.trial_name, trial.directory
 
 
 def _mark_duplicate(row: GradedTrial, scoring: GradedTrial, run: RunRecord, findings: list[Finding]) -> None:

@@ -36,7 +36,7 @@ class RepairComparison:
 def _task_sources(run: GradedRun, repair: RepairRecord, findings: list[Finding]) -> tuple[int, int, int]:
     """Return how many tasks come from the original, from the repair and from an unknown source."""
     expected = run.expected_task_count
-    if repair.lineage_kinds is not None:
+    if repair.lineage_kinds:
         original = repair.lineage_kinds.count(_CANONICAL)
         repaired = repair.lineage_kinds.count(_REPAIR)
         counts = original, repaired, len(repair.lineage_kinds) - original - repaired
@@ -79,31 +79,40 @@ def compare_repairs(
     by_label: dict[str, list[GradedRun]] = defaultdict(list)
     for run in runs:
         by_label[run.record.run_label].append(run)
+    repairs = [(run, run.record.repair) for run in runs if run.record.repair is not None]
+    candidates = {id(run): by_label.get(repair.original_run_label, []) for run, repair in repairs}
+    _exclude([run for run, _ in repairs], candidates)
     comparisons = []
-    for run in runs:
-        repair = run.record.repair
-        if repair is None:
-            continue
+    for run, repair in repairs:
         label = repair.original_run_label
-        originals = by_label.get(label, []) if label else []
+        originals = candidates[id(run)] if label else []
         others = [other for other in originals if other is not run]
         original = others[0] if len(others) == 1 else None
         sources = _task_sources(run, repair, findings)
         comparisons.append(RepairComparison(run, label, original, *sources, _status(run, label, originals, datasets)))
         message = f"repairs {label or 'a run that is not named'}; original and repair never count together"
         findings.append(Finding("repair_overlay", run.record.run_path, "", "repair_overlay", message))
-    _exclude(comparisons)
     return comparisons
 
 
-def _exclude(comparisons: Sequence[RepairComparison]) -> None:
-    originals = {id(comparison.run): comparison.original for comparison in comparisons}
-    counting = {id(run) for comparison in comparisons for run in (comparison.original,) if run and run.eligible}
-    for comparison in comparisons:
-        ancestor, visited = comparison.original, {id(comparison.run)}
-        while ancestor is not None and id(ancestor) not in visited:
-            if id(ancestor) in counting and ancestor.expected_task_count == comparison.run.expected_task_count:
-                comparison.run.exclusion_reasons.append("repair_of_eligible_run")
+def _exclude(repairs: Sequence[GradedRun], candidates: Mapping[int, Sequence[GradedRun]]) -> None:
+    """Exclude each repair of which an original, or the original's own original, counts by itself.
+
+    Where several runs bear the original's label, one that counts is enough. The order of the runs is without
+    influence: what counts is looked up before anything is excluded.
+    """
+    counting = {id(run) for run in (original for found in candidates.values() for original in found) if run.eligible}
+    excluded = []
+    for repair in repairs:
+        visited, pending = {id(repair)}, list(candidates[id(repair)])
+        while pending:
+            ancestor = pending.pop()
+            if id(ancestor) in visited:
+                continue
+            if id(ancestor) in counting:
+                excluded.append(repair)
                 break
             visited.add(id(ancestor))
-            ancestor = originals.get(id(ancestor))
+            pending += candidates.get(id(ancestor), ())
+    for repair in excluded:
+        repair.exclusion_reasons.append("repair_of_eligible_run")

@@ -94,7 +94,7 @@ def run_row(run: GradedRun) -> dict[str, Any]:
         "run_path": record.run_path,
         "score_observed": run.score_observed,
         "phase": record.phase,
-        "exclusion_reasons": ";".join(run.exclusion_reasons),
+        "exclusion_reasons": ";".join(reason.replace(";", ",") for reason in run.exclusion_reasons),
         **counts,
         **_usage(run),
         **{name: getattr(record.condition, name) for name in _CONDITION_FIELDS},

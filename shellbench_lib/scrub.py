@@ -33,6 +33,7 @@ _BUCKET_ADDRESS = re.compile(
 _LOGIN_IN_ADDRESS = re.compile(r"(?<=://)[^\s/:@'\"<>]+:[^\s/@'\"<>]+(?=@)")
 _ABSOLUTE = re.compile(_BEFORE + r"/(?:[^\s/'\"<>|:()\[\]{}]+/)+(?=[^\s/'\"<>|:()\[\]{}])")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_UNPAIRED = re.compile("[\ud800-\udfff]")  # cannot be written as UTF-8
 _NOT_TEXT = frozenset({"image/png", "image/jpeg", "application/pdf"})
 
 
@@ -54,7 +55,8 @@ class Scrubber:
     secrets: re.Pattern[str] | None
 
     def text(self, text: str) -> str:
-        """Return the text without places, credentials and bucket addresses."""
+        """Return the text without places, credentials and bucket addresses, fit for UTF-8."""
+        text = _UNPAIRED.sub("\ufffd", text)
         if self.secrets is not None:
             text = self.secrets.sub(REDACTED, text)
         text = _BUCKET_ADDRESS.sub(REDACTED, text)

@@ -59,11 +59,12 @@ def swap(stage: Path, target: Path) -> None:
         stage.rename(target)
         return
     old = Path(tempfile.mkdtemp(prefix=f".{target.name}-", suffix=".old", dir=target.parent))
-    target.rename(old / target.name)
     try:
+        target.rename(old / target.name)
         stage.rename(target)
-    except OSError:
-        (old / target.name).rename(target)
+    except BaseException:
+        if (old / target.name).exists():
+            (old / target.name).rename(target)
         raise
     finally:
         if target.exists():

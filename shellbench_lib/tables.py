@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,43 +19,37 @@ import orjson
 
 from shellbench_lib.columns import Column, names
 from shellbench_lib.errors import InputError
-from shellbench_lib.text import FORMULA_STARTS, guard_cell, unguard_cell
+from shellbench_lib.text import guard_cell, unguard_cell
 
+_NEEDS_QUOTES = re.compile('[",\r\n]')
+_TEXT_TYPES = frozenset({"text", "time"})
 _JSON_OPTIONS = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
 OUR_MARK = "run_path"  # a summaries file of ours has this column, and its texts are guarded
 
 
-def _cell(value: object) -> object:
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, float) and not math.isfinite(value):
-        return ""
-    return value
+def _quoted(text: str) -> str:
+    """Return a guarded text as a CSV cell, in quotes only where RFC 4180 asks for them (or a lone CR stands in it)."""
+    text = guard_cell(text)
+    return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
 
 
-class _Lines(list[str]):
-    """Receives rows that end in CR LF, so that the writer quotes a lone CR too, and keeps them with LF only."""
-
-    def write(self, line: str) -> None:
-        self.append(f"{line[:-2]}\n")
+def _written(column: Column, values: Iterable[object]) -> list[str]:
+    """Return a column's cells as they are written. Most texts recur; each distinct one is looked at once."""
+    if column.type in _TEXT_TYPES:
+        cells = ["" if value is None else str(value) for value in values]
+        distinct = {text: _quoted(text) for text in set(cells)}
+        return [distinct[text] for text in cells]
+    return [
+        "" if value is None or (isinstance(value, float) and not math.isfinite(value)) else str(value)
+        for value in values
+    ]
 
 
 def csv_text(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> str:
     """Return a table as CSV text. `rows` hold their values in the order of `columns`; None and NaN become empty."""
-    text_positions = [index for index, column in enumerate(columns) if column.type in {"text", "time"}]
-    lines = _Lines()
-    writer = csv.writer(lines, lineterminator="\r\n")
-    writer.writerow([guard_cell(name) for name in names(columns)])
-    for row in rows:
-        cells = [_cell(value) for value in row]
-        for index in text_positions:
-            value = cells[index]
-            if isinstance(value, str) and value[:1] in FORMULA_STARTS and value:
-                cells[index] = guard_cell(value)
-        writer.writerow(cells)
-    return "".join(lines)
+    cells = map(_written, columns, zip(*rows, strict=True))
+    lines = [",".join(map(_quoted, names(columns))), *map(",".join, zip(*cells, strict=True))]
+    return "\n".join([*lines, ""])
 
 
 def write_csv(path: Path, columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:

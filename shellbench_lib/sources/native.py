@@ -6,6 +6,8 @@ null nor empty.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import replace
 from typing import Any
 
 from shellbench_lib.conditions import split_repetition, task_set_digest
@@ -13,7 +15,14 @@ from shellbench_lib.records import Condition, ExpectedTask, ParityRecord, Repair
 from shellbench_lib.sources.files import Entry, MatrixFolder, UnreadableFileError, join, shown
 from shellbench_lib.sources.matrix import Matrix, SourceSettings
 from shellbench_lib.sources.overrides import OverrideRules
-from shellbench_lib.sources.trials import MAX_MESSAGE, Note, task_path_of, trial_from_result
+from shellbench_lib.sources.trials import (
+    MAX_MESSAGE,
+    Note,
+    is_absolute,
+    portable_paths,
+    task_path_of,
+    trial_from_result,
+)
 from shellbench_lib.sources.values import first_text, flag, mapping, text, whole
 
 MANIFEST = "run_manifest.json"
@@ -21,6 +30,7 @@ NATIVE_RUNNER = "shellbench-native"
 TRIAL_NAME_LENGTH = 32  # characters of the task's leaf that a trial directory's name keeps
 _REPETITION_KEYS = ("repetition", "repetition_index", "repeat", "repeat_index")
 _COUNT_KEYS = ("expected_task_count", "task_count", "expected_trials", "n_tasks")
+MAX_TASKS = 100_000  # a larger declared count is a slip or an attack: each missing task gets a row
 _PAIR_KEYS = ("pair_label", "pair_name", "comparison_pair", "base_label", "pair")
 _PARITY_SCOPE_KEYS = (
     "harness", "model_slug", "model_id", "provider_model_id", "execution_mode", "task_suite", "expected_task_count",
@@ -88,9 +98,23 @@ def _read_run(
             trial = _read_trial(folder, run, directory, entry, settings.reward_key)
             if trial is not None:
                 run.trials.append(trial)
+    _drop_machine_paths(run)
     if any(trial.source == NATIVE_RUNNER for trial in run.trials):
         run.native_runner = True
     return run
+
+
+def _drop_machine_paths(run: RunRecord) -> None:
+    """Cut absolute task paths of the trials to what the task list calls the task, else to the part that differs."""
+    expected: dict[str, list[str]] = defaultdict(list)
+    for task in run.expected_tasks or ():
+        expected[task.path.rpartition("/")[2]].append(task.path)
+    portable = portable_paths(trial.task_path.rstrip("/") for trial in run.trials)
+    for trial in run.trials:
+        path = trial.task_path.rstrip("/")
+        if is_absolute(path):
+            known = [one for one in expected.get(path.rpartition("/")[2], ()) if path.endswith(f"/{one}")]
+            trial.task_path = known[0] if len(known) == 1 else portable[path]
 
 
 def _run_from_manifest(
@@ -175,7 +199,10 @@ def _repetition(folder: MatrixFolder, manifest: dict[str, Any], label: str, run_
             repetition = None if isinstance(value, bool) else whole(value)
             if repetition is None:
                 folder.note(
-                    "unreadable_repetition", run_path, field_name=key, message=f"{text(value)!r} is no whole number"
+                    "unreadable_repetition",
+                    run_path,
+                    field_name=key,
+                    message=f"{text(value)[:60]!r} is no whole number",
                 )
             return repetition
     return split_repetition(label, text(manifest.get("model_slug")))[1]
@@ -194,7 +221,7 @@ def _declared_eligible(folder: MatrixFolder, manifest: dict[str, Any], run_path:
 
 def _accepted(acceptance: dict[str, Any]) -> bool | None:
     value = acceptance.get("accepted")
-    return value if isinstance(value, bool) else None
+    return flag(value) if _present(value) else None
 
 
 def _expected_item(item: Any) -> ExpectedTask | None:
@@ -217,7 +244,13 @@ def _expected_tasks(folder: MatrixFolder, manifest: dict[str, Any], run_path: st
         if not isinstance(items, list):
             continue
         tasks = [task for task in map(_expected_item, items) if task is not None]
+        portable = portable_paths(task.path for task in tasks)
+        if portable:
+            tasks = [replace(task, path=portable.get(task.path, task.path)) for task in tasks]
         distinct = {(task.path or task.name): task for task in tasks}
+        if len(tasks) < len(items):
+            message = f"{len(items) - len(tasks)} of {len(items)} entries name no task and are left out"
+            folder.note("missing_name", run_path, field_name=key, message=message)
         if len(distinct) < len(tasks):
             message = f"{len(tasks)} entries name {len(distinct)} tasks"
             folder.note("duplicate_expected_task", run_path, field_name=key, message=message)
@@ -238,7 +271,9 @@ def _expected_count(
         if not _present(value):
             continue
         count = None if isinstance(value, bool) else whole(value)
-        if count is None or count < 0:
+        if count is None or not 0 <= count <= MAX_TASKS:
+            message = f"{text(value)[:60]!r} is no task count from 0 to {MAX_TASKS}; taken as not declared"
+            folder.note("unreadable_number", run_path, field_name=key, message=message)
             break
         if expected is not None and count != len(expected):
             message = f"{key} is {count}, the task list names {len(expected)}; the run cannot be complete"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from shellbench_lib.records import ID_PREFIX, NO_INTERVAL, Interval, TrialRecord
@@ -24,6 +25,30 @@ _USAGE_ALIASES = (
 def task_path_of(result: dict[str, Any]) -> str:
     """Return the task's path with `/` as separator; empty where none is recorded."""
     return text(mapping(result.get("task_id")).get("path")).replace("\\", "/")
+
+
+def is_absolute(path: str) -> bool:
+    """Return whether a task path names a place on one machine (`/...`, `C:/...`, `~/...`, `file:...`)."""
+    return path.startswith(("/", "~", "file:")) or path[1:3] == ":/"
+
+
+def portable_paths(paths: Iterable[str]) -> dict[str, str]:
+    """Return for each absolute task path the part of it that may be shown and compared between machines.
+
+    That is its leaf, with as many parent folders before it as tell it from the other paths given. Relative paths are
+    left out of the result.
+    """
+    parts = {path: tuple(filter(None, path.split("/"))) for path in set(paths) if is_absolute(path)}
+    distinct = set(parts.values())
+    endings: dict[tuple[str, ...], tuple[str, ...]] = {}
+    length = 0
+    while len(endings) < len(distinct):
+        length += 1
+        counts = Counter(components[-length:] for components in distinct)
+        for components in distinct - endings.keys():
+            if counts[components[-length:]] == 1 or length >= len(components):
+                endings[components] = components[-length:]
+    return {path: "/".join(endings[components]) for path, components in parts.items()}
 
 
 def usage_of(agent_result: dict[str, Any], note: Note) -> dict[str, float | None]:

@@ -11,10 +11,13 @@ _PLAIN_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _TRUE_WORDS = frozenset({"true", "yes", "1"})
 _FALSE_WORDS = frozenset({"false", "no", "0"})
 _DURATION_DECIMALS = 6
+_EXACT = 2**53  # beyond this a JSON number stands for no single whole number, and JSON writers refuse it beyond 2**63
 
 
 def text(value: Any) -> str:
     """Return a scalar as text: absent, lists and objects are empty, numbers and flags in their JSON spelling."""
+    if value is None:
+        return ""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -40,18 +43,19 @@ def mapping(value: Any) -> dict[str, Any]:
 
 def number(value: Any) -> float | int | None:
     """Return a finite number, or text that converts to one; flags, NaN, infinity and all else are no number."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str):
+    kind = type(value)
+    if kind is str:
         try:
             value = float(value)
         except ValueError:
             return None
-    if isinstance(value, int):
-        return value if _fits_float(value) else None
-    if isinstance(value, float) and math.isfinite(value):
-        return value
-    return None
+    elif kind is int:
+        if -_EXACT <= value <= _EXACT:
+            return int(value)
+        return float(value) if _fits_float(value) else None
+    elif kind is not float:
+        return None
+    return float(value) if math.isfinite(value) else None
 
 
 def _fits_float(value: int) -> bool:
@@ -63,9 +67,9 @@ def _fits_float(value: int) -> bool:
 
 
 def whole(value: Any) -> int | None:
-    """Return a whole number (also one written as text or as 3.0), else None."""
+    """Return a whole number (also one written as text or as 3.0), else None; so is one too large to be exact."""
     found = number(value)
-    if found is None or found != int(found):
+    if found is None or abs(found) > _EXACT or found != int(found):
         return None
     return int(found)
 
@@ -100,7 +104,12 @@ def reward(value: Any) -> tuple[float | None, tuple[str, ...]]:
 
 
 def parse_time(stamp: str) -> datetime | None:
-    """Return an ISO 8601 time stamp as a time, None where it cannot be read."""
+    """Return an ISO 8601 time stamp as a time, None where it cannot be read.
+
+    Only the form with hyphens counts: seconds or milliseconds since 1970 could otherwise pass for a compact date.
+    """
+    if stamp[4:5] != "-":
+        return None
     try:
         return datetime.fromisoformat(stamp)
     except ValueError:

@@ -103,8 +103,7 @@ def draw(plot: BoxPlot, *, kind: str, dataset_key: str, file_stem: str, empty: s
         if not np.isfinite(group.values).any()
     ]
     if not groups:
-        sentences = [f"No figure of {kind.replace('-', ' ')} for dataset {printable(dataset_key)}: {empty}."]
-        return Drawn(kind, dataset_key, (), tuple(sentences))
+        return no_figure(kind, dataset_key, empty)
     plot = replace(plot, limits=_limits(plot, groups), hues=tuple(sorted({group.hue for group in groups})))
     pages = [groups[start : start + MAX_ROWS] for start in range(0, len(groups), MAX_ROWS)]
     files = []
@@ -117,6 +116,12 @@ def draw(plot: BoxPlot, *, kind: str, dataset_key: str, file_stem: str, empty: s
         svg = box_svg(replace(plot, title=title, groups=page))
         files.append((f"{file_stem}-{kind}{suffix}.svg", svg))
     return Drawn(kind, dataset_key, tuple(files), tuple(sentences))
+
+
+def no_figure(kind: str, dataset_key: str, reason: str) -> Drawn:
+    """Return the sentence that stands for a figure without anything to draw."""
+    sentence = f"No figure of {kind.replace('-', ' ')} for dataset {printable(dataset_key)}: {reason}."
+    return Drawn(kind, dataset_key, (), (sentence,))
 
 
 def _limits(plot: BoxPlot, groups: Sequence[Group]) -> tuple[float, float]:
@@ -147,7 +152,7 @@ def _figure(plot: BoxPlot) -> Figure:
     rows = heights.sum() - np.cumsum(heights) + heights / 2  # inches above the axis, the first group on top
     label_width = max(_text_width(line, LABEL_SIZE) for label in labels for line in label.split("\n"))
     left = SIDE + label_width + LABEL_GAP
-    head = max(_text_width(printable(plot.title), TITLE_SIZE), _text_width(plot.note, NOTE_SIZE))
+    head = max(_text_width(printable(plot.title), TITLE_SIZE, "bold"), _text_width(plot.note, NOTE_SIZE))
     width = max(left + PLOT_WIDTH, SIDE + head) + SIDE
     height = TOP + float(heights.sum()) + BOTTOM
     figure = Figure(figsize=(width, height))
@@ -163,16 +168,19 @@ def _figure(plot: BoxPlot) -> Figure:
 def _draw_groups(axes: Axes, plot: BoxPlot, rows: FloatArray) -> None:
     colours = dict(zip(plot.hues, sns.color_palette(PALETTE, len(plot.hues)), strict=True))
     values = [group.values[np.isfinite(group.values)] for group in plot.groups]
+    size = LARGE_DOT_SIZE if max(len(found) for found in values) <= FEW_VALUES else DOT_SIZE
+    median_level = 2.5 if size == LARGE_DOT_SIZE else 4  # over a crowd of dots, under a few
     drawn: dict[str, Any] = axes.boxplot(
         values, positions=rows, orientation="horizontal", widths=BOX_HEIGHT, patch_artist=True, showfliers=False,
-        showmeans=True, manage_ticks=False, medianprops={"color": "0.1", "linewidth": 1.6, "zorder": 4},
+        showmeans=True, manage_ticks=False, medianprops={"color": "0.1", "linewidth": 1.6, "zorder": median_level},
         whiskerprops={"color": "0.4"}, capprops={"color": "0.4"},
         meanprops={"marker": "D", "markersize": 4, "markerfacecolor": "white", "markeredgecolor": "0.1", "zorder": 5},
     )  # fmt: skip
     for box, group in zip(drawn["boxes"], plot.groups, strict=True):
         box.set(facecolor=(*colours[group.hue], 0.25), edgecolor="0.4", linewidth=0.8)
+    for mean, found in zip(drawn["means"], values, strict=True):
+        mean.set_visible(found.min() < found.max())  # it would hide the dots of a lone value
     low, high = plot.limits or (0.0, 1.0)
-    size = LARGE_DOT_SIZE if max(len(found) for found in values) <= FEW_VALUES else DOT_SIZE
     for hue, colour in colours.items():
         chosen = [index for index, group in enumerate(plot.groups) if group.hue == hue]
         if not chosen:
@@ -248,7 +256,8 @@ def _wrapped(parts: Sequence[str]) -> str:
     return "\n".join(textwrap.wrap(" ".join(shown), LINE_LIMIT))
 
 
-def _text_width(text: str, size: float) -> float:
+def _text_width(text: str, size: float, weight: str = "normal") -> float:
     """Return the width of a line in inches."""
-    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)
+    font = FontProperties(size=size, weight=weight)
+    width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
     return math.ceil(float(width)) / POINTS_PER_INCH
