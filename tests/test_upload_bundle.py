@@ -86,8 +86,7 @@ def test_no_archive_is_an_error(tmp_path, setup):
 def test_a_name_that_cannot_be_a_key_is_an_error(tmp_path, name):
     run = write_bundle(tmp_path / "run")
     path = os.fsencode(run / "raw") + b"/" + (name if isinstance(name, bytes) else name.encode())
-    with open(path, "wb"):
-        pass
+    os.close(os.open(path, os.O_CREAT))
     with pytest.raises(InputError, match="rename it"):
         find_bundle(run)
 

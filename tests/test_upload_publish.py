@@ -60,7 +60,7 @@ def receipts(run):
 def test_the_manifest_is_the_commit_point_and_says_what_lies_there(aws, run):
     work = publish(run)
     manifest = json.loads(moto_bucket.stored(MANIFEST_NAME))
-    assert moto_bucket.keys() == sorted([*(entry["relative_key"] for entry in manifest["files"]), MANIFEST_NAME])
+    assert moto_bucket.object_keys() == sorted([*(entry["relative_key"] for entry in manifest["files"]), MANIFEST_NAME])
     index = (run / "manifests" / "run_index.json").read_bytes()
     sizes = {entry["relative_key"]: (entry["size"], entry["sha256"]) for entry in manifest.pop("files")}
     assert manifest == {
@@ -90,7 +90,7 @@ def test_a_second_run_writes_nothing_and_verifies_everything(aws, run):
         key: moto_bucket.client().head_object(Bucket=moto_bucket.BUCKET, Key=f"{moto_bucket.PREFIX}/{key}")[
             "LastModified"
         ]
-        for key in moto_bucket.keys()
+        for key in moto_bucket.object_keys()
     }
     manifest = moto_bucket.stored(MANIFEST_NAME)
     (run / "summaries" / MANIFEST_NAME).unlink()
@@ -105,7 +105,7 @@ def test_a_second_run_writes_nothing_and_verifies_everything(aws, run):
     assert work.manifest == "unchanged"
     assert not any(name.startswith(("Put", "Create", "Upload", "Complete", "Delete", "Abort")) for name in calls)
     assert (run / "summaries" / MANIFEST_NAME).read_bytes() == manifest
-    assert set(before) == set(moto_bucket.keys())
+    assert set(before) == set(moto_bucket.object_keys())
 
 
 def test_the_receipt_stays_here_and_keeps_both_proofs(aws, run):
@@ -121,7 +121,7 @@ def test_the_receipt_stays_here_and_keeps_both_proofs(aws, run):
     assert {"name", "question", "action", "required", "verdict", "evidence", "asked_at"} <= set(check)
     assert "test-secret" not in json.dumps(first)
     assert "test-session" not in json.dumps(first)
-    assert not any("RECEIPT" in key for key in moto_bucket.keys())
+    assert not any("RECEIPT" in key for key in moto_bucket.object_keys())
     assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in receipts(run))
 
 
@@ -158,10 +158,10 @@ def test_a_published_manifest_that_does_not_fit_stops_before_anything_is_written
     (run / "raw" / "new-final-artifacts.tar.gz").write_bytes(
         (run / "raw" / "run-000-final-artifacts.tar.gz").read_bytes()
     )
-    before = moto_bucket.keys()
+    before = moto_bucket.object_keys()
     with pytest.raises(UploadNotVerifiedError, match="fresh prefix"):
         publish(run)
-    assert moto_bucket.keys() == before
+    assert moto_bucket.object_keys() == before
 
 
 def test_a_bucket_that_turns_public_during_the_transfer_gets_no_manifest(aws, run):
@@ -172,7 +172,7 @@ def test_a_bucket_that_turns_public_during_the_transfer_gets_no_manifest(aws, ru
         UploadRefusedError, match=r"no longer proved private \(public_access_block\); 5 files .* already lie there"
     ):
         publish(run, advance=open_up)
-    assert MANIFEST_NAME not in moto_bucket.keys()
+    assert MANIFEST_NAME not in moto_bucket.object_keys()
     assert not (run / "summaries" / MANIFEST_NAME).exists()
     (receipt,) = (json.loads(path.read_text()) for path in receipts(run))
     assert receipt["outcome"] == "failed"
@@ -184,7 +184,7 @@ def test_a_bucket_that_is_not_blocked_gets_nothing(aws, run):
     moto_bucket.client().delete_public_access_block(Bucket=moto_bucket.BUCKET)
     with pytest.raises(UploadRefusedError, match="nothing was written"):
         publish(run)
-    assert moto_bucket.keys() == []
+    assert moto_bucket.object_keys() == []
 
 
 def test_a_conflict_leaves_no_manifest(aws, run):
@@ -193,7 +193,7 @@ def test_a_conflict_leaves_no_manifest(aws, run):
     )
     with pytest.raises(UploadNotVerifiedError, match="something else lies under its key"):
         publish(run)
-    assert MANIFEST_NAME not in moto_bucket.keys()
+    assert MANIFEST_NAME not in moto_bucket.object_keys()
 
 
 def test_two_publications_of_one_bundle_at_once_end_with_one_manifest(aws, run):
@@ -219,7 +219,7 @@ def test_a_bundle_of_93_runs_has_104_files_of_which_93_are_archives(aws, tmp_pat
     publish(run, workers=8)
     manifest = json.loads(moto_bucket.stored(MANIFEST_NAME))
     assert (manifest["file_count"], manifest["archive_count"], len(manifest["files"])) == (104, 93, 104)
-    assert len(moto_bucket.keys()) == 105
+    assert len(moto_bucket.object_keys()) == 105
     again = publish(run, workers=8)
     assert [sent.status for sent in again.sent] == ["skipped"] * 104
 
@@ -229,7 +229,7 @@ def test_a_run_index_that_cannot_be_read_stops_before_anything_is_written(aws, r
     (run / "manifests" / "run_index.json").write_text(content)
     with pytest.raises(InputError, match=r"manifests/run_index\.json"):
         publish(run)
-    assert moto_bucket.keys() == []
+    assert moto_bucket.object_keys() == []
 
 
 def test_a_bundle_without_a_run_index_says_so_in_its_manifest(aws, run):
@@ -243,7 +243,7 @@ def test_nothing_is_sent_where_the_receipt_could_not_be_kept(aws, run, tmp_path)
     (run / "summaries").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OutputError, match="nothing was sent"):
         publish(run)
-    assert moto_bucket.keys() == []
+    assert moto_bucket.object_keys() == []
 
 
 @settings(max_examples=60, deadline=None)

@@ -45,7 +45,7 @@ def look(head, get=None) -> Found:
     return found
 
 
-def head(size=len(DATA), sha256=HEX, **more):
+def head(size=5, sha256=HEX, **more):
     return {"ContentLength": size, **({"Metadata": {"sha256": sha256}} if sha256 else {}), **more}
 
 

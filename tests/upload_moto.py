@@ -22,7 +22,7 @@ ALL_ON = dict.fromkeys(("BlockPublicAcls", "IgnorePublicAcls", "BlockPublicPolic
 
 
 def client():
-    return boto3.client("s3", region_name=REGION)
+    return boto3.client("s3", region_name=REGION, aws_access_key_id="test", aws_secret_access_key="test")
 
 
 def make_bucket(*, blocked: bool = True) -> None:
@@ -31,7 +31,7 @@ def make_bucket(*, blocked: bool = True) -> None:
         client().put_public_access_block(Bucket=BUCKET, PublicAccessBlockConfiguration=ALL_ON)
 
 
-def keys() -> list[str]:
+def object_keys() -> list[str]:
     listed = client().list_objects_v2(Bucket=BUCKET).get("Contents", [])
     return [entry["Key"].removeprefix(f"{PREFIX}/") for entry in listed]
 

@@ -140,7 +140,7 @@ class StubSession:
                 service, place = "sts", None
             elif operation == "head_bucket":
                 place = None
-            elif operation == "account_block" or operation == "list_access_points":
+            elif operation in {"account_block", "list_access_points"}:
                 service = "s3control"
             elif operation == "list_multi_region_access_points":
                 service, place = "s3control", "us-west-2"
