@@ -118,7 +118,8 @@ INFERENCE_TABLES: dict[str, tuple[Column, ...]] = {
     ),
     "missing_reward_sensitivity.csv": (
         *_COMPARISON,
-        _new("changes", "boolean", "Whether verdict, narrow or (in the factor leader) the leader differ."),
+        _new("changes", "boolean", "Whether the verdict differs, or whether a significant lead is called narrow."),
+        _new("leader_changes", "boolean", "Whether the policies have different leaders; only in the factor leader."),
         _new("missing_rewards", "integer", "Trials of both cells without a scored reward.", "trials"),
         _tasks("n_tasks_zero", "Shared tasks where a missing reward counts 0."),
         _tasks("n_tasks_exclude", "Shared tasks where it is left out."),
