@@ -218,8 +218,8 @@ def _path_argument(text: str, field: str) -> Path:
 def _run_one(kind: NotebookKind, parameters: Any, *, output_root: Path | None, html: bool, debug: bool) -> None:
     from shellbench_lib.runner import RunOptions, run_notebook  # noqa: PLC0415
 
-    with _progress(parameters.matrix_name) as on_cell:
-        options = RunOptions(output_root=output_root, html=html, verbose=debug, on_cell=on_cell)
+    with _progress(parameters.matrix_name) as (on_cell, on_text):
+        options = RunOptions(output_root, html=html, verbose=debug, on_cell=on_cell, on_text=on_text)
         folder = run_notebook(kind, parameters, options)
     result = folder / f"{kind.stem}.{'html' if html else 'ipynb'}"
     click.echo(f"{parameters.matrix_name}: {_shown(result)}")
@@ -231,9 +231,13 @@ def _shown(path: Path) -> str:
 
 
 @contextmanager
-def _progress(name: str) -> Iterator[Callable[[int, int], None]]:
+def _progress(name: str) -> Iterator[tuple[Callable[[int, int], None], Callable[[str], None]]]:
+    """Give what hears of finished cells, and what hears of the words that a cell writes while it runs."""
     if not sys.stderr.isatty():
-        yield lambda done, total: click.echo(f"{name}: cell {done} of {total}")
+        yield (
+            lambda done, total: click.echo(f"{name}: cell {done} of {total}"),
+            lambda text: click.echo("\n".join(f"{name}: {line}" for line in text.splitlines() if line.strip())),
+        )
         return
     from tqdm import tqdm  # noqa: PLC0415
 
@@ -243,7 +247,7 @@ def _progress(name: str) -> Iterator[Callable[[int, int], None]]:
             bar.total = total
             bar.update(done - bar.n)
 
-        yield show
+        yield show, lambda text: bar.write(text.rstrip("\n"), file=sys.stderr)
 
 
 def _run_each(files: Sequence[Path], options: Sequence[str], *, workers: int, debug: bool) -> int:
