@@ -65,7 +65,7 @@ class Seaweed:
                 weed_binary() or "weed", "-logtostderr", "server", f"-dir={folder}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
                 f"-master.port={master}", f"-volume.port={volume}", f"-filer.port={filer}", "-filer", "-s3",
                 f"-s3.port={s3}", f"-s3.config={folder / 's3.json'}", "-master.volumeSizeLimitMB=1024",
-                "-master.volumePreallocate=false", "-volume.max=20", "-s3.port.iceberg=0",
+                "-volume.preStopSeconds=0", "-volume.max=20", "-s3.port.iceberg=0",
             ],
             stdout=self._log,
             stderr=self._log,
@@ -109,10 +109,6 @@ class Seaweed:
         )
 
     def stop(self) -> None:
-        self.process.terminate()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        self.process.kill()  # nothing of it is kept, and a gentle end takes ten seconds
+        self.process.wait()
         self._log.close()

@@ -9,9 +9,9 @@ import pytest
 from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from upload_stubs import ACCOUNT, ALL_OFF, ALL_ON, DESTINATION, GOOD, OTHER_ACCOUNT, OWNER_ONLY, REGION, StubSession
 
 from shellbench_lib.upload.privacy import CHECKS, prove_private
-from upload_stubs import ACCOUNT, ALL_OFF, ALL_ON, DESTINATION, GOOD, OTHER_ACCOUNT, OWNER_ONLY, REGION, StubSession
 
 SHARED_CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases"
 
@@ -314,7 +314,7 @@ def test_multi_region_access_points(bucket, status, verdict):
 
 
 def test_what_is_shown_names_no_bucket_account_or_principal():
-    answers = {name: "AccessDenied" for name in GOOD}
+    answers = dict.fromkeys(GOOD, "AccessDenied")
     for proof in (
         prove(),
         prove(**answers),

@@ -25,7 +25,7 @@ from shellbench_lib.upload.transfer import Transfer
 
 pytestmark = pytest.mark.skipif(weed_binary() is None, reason="SeaweedFS is not installed")
 BUCKET = "example-bucket"
-PART = 256 * 1024  # SeaweedFS takes parts below S3's 5 MiB; the rule for those is a parameter's, tested there
+PART = 5 * MIB  # the smallest that S3 and SeaweedFS take
 KEY = "raw/big-final-artifacts.tar.gz"
 
 
@@ -56,7 +56,7 @@ def files(tmp_path):
         pinned(tmp_path, f"summaries/{name}", text, part_size=PART)
         for name, text in (("a.md", b"alpha"), ("empty.csv", b""))
     ]
-    return [pinned(tmp_path, "big.bin", noise(5 * PART + 7), part_size=PART), *small]
+    return [pinned(tmp_path, "big.bin", noise(3 * PART + 7), part_size=PART), *small]
 
 
 def send(client, to, files, *, workers=4):
@@ -168,14 +168,16 @@ def test_bytes_that_are_falsified_on_the_way_are_refused_by_the_server(server, p
     ],
 )
 def test_a_lasting_fault_stops_with_a_sentence_and_the_next_run_goes_on(server, proxy, to, files, fault, code):
-    proxy.faults.append(Fault(is_part(4), fault, times=99))
-    with pytest.raises(UploadNotVerifiedError, match=rf"part 4 could not be uploaded: {code}.*run again"):
+    proxy.faults.append(Fault(is_part(3), fault, times=99))
+    with pytest.raises(UploadNotVerifiedError, match=rf"part 3 could not be uploaded: {code}.*run again"):
         send(proxy_client(server, proxy, retries={"total_max_attempts": 2, "mode": "standard"}), to, files, workers=1)
     proxy.faults.clear()
     proxy.requests.clear()
     sent = {entry.relative_key: entry for entry in send(proxy_client(server, proxy), to, files)}
-    assert (sent["big.bin"].status, sent["big.bin"].parts_kept) == ("resumed", 3)
-    assert sorted(r.part for r in proxy.requests if r.part) == [4, 5, 6]
+    sent_again = sorted(r.part for r in proxy.requests if r.part)
+    assert sent["big.bin"].status == "resumed"
+    assert sent["big.bin"].parts_kept == 4 - len(sent_again)
+    assert sent_again in ([3], [3, 4])
     assert stored(server, to, files[0]) == files[0].path.read_bytes()
 
 
@@ -254,7 +256,7 @@ def test_a_run_that_was_killed_in_the_middle_is_resumed_part_by_part(server, pro
         release.wait(20)
         cut(handler, request, forward)
 
-    proxy.faults.append(Fault(is_part(4), hold))
+    proxy.faults.append(Fault(is_part(3), hold))
     here = Path(__file__).resolve().parent
     paths = json.dumps([str(here), str(here.parent)])
     victim = subprocess.Popen(
@@ -272,8 +274,8 @@ def test_a_run_that_was_killed_in_the_middle_is_resumed_part_by_part(server, pro
     proxy.faults.clear()
     proxy.requests.clear()
     sent = send(proxy_client(server, proxy), to, files)[0]
-    assert (sent.status, sent.parts_kept, sent.evidence) == ("resumed", 3, "checksum")
-    assert sorted(r.part for r in proxy.requests if r.part) == [4, 5, 6]
+    assert (sent.status, sent.parts_kept, sent.evidence) == ("resumed", 2, "checksum")
+    assert sorted(r.part for r in proxy.requests if r.part) == [3, 4]
     assert stored(server, to, files[0]) == files[0].path.read_bytes()
     assert open_uploads(server, to) == []
 
@@ -306,7 +308,7 @@ def test_memory_stays_bounded_for_a_bundle_that_does_not_compress(server, to, tm
     here = Path(__file__).resolve().parent
     done = subprocess.run(
         [sys.executable, str(script), str(server.port), str(tmp_path), to.prefix],
-        capture_output=True, text=True, timeout=150, env={**os.environ, "PYTHONPATH": os.pathsep.join([str(here), str(here.parent)])},
+        capture_output=True, text=True, timeout=150, check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join([str(here), str(here.parent)])},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)

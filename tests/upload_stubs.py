@@ -7,6 +7,7 @@ import functools
 from typing import Any
 
 import boto3
+from botocore import xform_name
 from botocore.config import Config
 from botocore.stub import Stubber
 
@@ -77,10 +78,15 @@ class AnyStubber(Stubber):
         return None
 
     def _get_response_handler(self, model, params, context, **kwargs):
+        self.asked.append(xform_name(model.name))
         answer = super()._get_response_handler(model, params, context, **kwargs)
         if isinstance(answer[1], Exception):
             raise answer[1]
         return answer
+
+    def __init__(self, client):
+        super().__init__(client)
+        self.asked: list[str] = []
 
     def queue(self, operation: str, answer: Any, expected: dict[str, Any] | None = None) -> None:
         if isinstance(answer, str):
@@ -134,7 +140,7 @@ class StubSession:
                 service, place = "sts", None
             elif operation == "head_bucket":
                 place = None
-            elif operation == "account_block" or operation == "list_access_points":
+            elif operation in {"account_block", "list_access_points"}:
                 service = "s3control"
             elif operation == "list_multi_region_access_points":
                 service, place = "s3control", "us-west-2"
@@ -144,6 +150,10 @@ class StubSession:
             for follow_up, reply, expected in (more or {}).get(operation, []):
                 stubber.queue(follow_up, reply, {**OF_ACCOUNT, **expected})
         return self
+
+    def asked(self) -> set[str]:
+        """Operations that were asked, answered or not."""
+        return {name for stubber in self.stubbers.values() for name in stubber.asked}
 
     def left(self) -> list[str]:
         """Operations that were queued and never asked."""
