@@ -6,7 +6,6 @@ from shellbench_lib.params import Override
 from shellbench_lib.records import Condition
 from shellbench_lib.sources.overrides import OverrideRules
 
-
 RECORDED = Condition(harness="recorded", model_slug="m1")
 
 
