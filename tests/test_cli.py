@@ -110,7 +110,6 @@ def test_the_class_of_an_error_in_the_notebook_is_the_exit_code(tmp_path, raised
         (("report", "alpha.yaml", "-p", "merge_jobs", "no"), ["alpha.yaml: merge_jobs:"]),
         (("report", "alpha.yaml", "-p", "output_dir", "s3://bucket/x"), ["output_dir: must be a local path"]),
         (("report", "alpha.yaml", "--output-root", "s3://bucket/x"), ["--output-root: must be a local path"]),
-        (("report", "alpha.yaml", "./alpha.yaml"), ["alpha.yaml", "given twice"]),
         (("export", "https://example.org/matrix", "out"), ["MATRIX_PATH: must be a local path"]),
         (("export", "sample", "s3://bucket/x"), ["SUMMARIES_DIR: must be a local path"]),
         (("sample", "gs://bucket/x"), ["DIRECTORY: must be a local path"]),
@@ -133,6 +132,16 @@ def test_wrong_usage_is_exit_code_2(tmp_path, arguments):
     assert done.returncode == 2
     assert done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("second", ["./alpha.yaml", "beta.yaml"])
+def test_two_files_for_one_folder_are_refused_before_anything_starts(project, second):
+    params_file(project, "alpha")
+    params_file(project, "beta", matrix_name="alpha")
+    done = command("report", "alpha.yaml", second, cwd=project)
+    assert done.returncode == 2
+    assert one_sentence(done) == f"alpha.yaml and {Path(second)} would write one folder, outputs/alpha"
+    assert not (project / "outputs").exists()
 
 
 def test_a_folder_without_a_manifest_is_not_verified(tmp_path):

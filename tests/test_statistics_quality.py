@@ -1,82 +1,82 @@
-"""Task quality by hand-made tasks: one of each kind."""
-
-import math
+"""Task quality flags on small matrices that a reader can check by eye."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from score_data import dataset
+from score_data import array_dataset as dataset
 
 from shellbench_lib.statistics.quality import discrimination, quality_table, signal_and_noise
 
-
-def trials_of(scores, infra=()):
-    """A task table with one trial for every repetition; `infra` holds (run path, task)."""
-    rows = [
-        {"run_path": path, "task_name": task, "scorable": True,
-         "classification": "infra" if (path, task) in infra else "pass"}
-        for cell in scores.cells for path in cell.run_paths for task in scores.tasks
-    ]  # fmt: skip
-    return pd.DataFrame(rows)
+NO_TRIALS = pd.DataFrame({"run_path": [], "task_name": [], "classification": [], "scorable": []})
 
 
-def quality(scores, infra=()):
-    return quality_table([scores], trials_of(scores, infra), missing_reward="zero").set_index("task_name")
+def quality(scores, tasks=NO_TRIALS, policy="zero"):
+    return quality_table([dataset(np.array(scores, dtype=float))], tasks, missing_reward=policy)
 
 
-def four_cells():
-    """Tasks: all pass, all fail, repetitions disagree, follows ability, against ability."""
-    cells = {}
-    for index in range(4):
-        able = float(index >= 2)
-        cells[(f"h{index}", "m", "low")] = [
-            [1, 1],
-            [0, 0],
-            [1, 0],
-            [able, able],
-            [able, able],
-            [able, able],
-            [1 - able, 1 - able],
-        ]
-    return dataset(cells, tasks=["all", "none", "flaky", "good", "good2", "good3", "wrong"])
+def test_saturated_and_impossible():
+    table = quality([[[1, 1], [0, 0], [1, 0]], [[1, 1], [0, 0], [1, 1]]])
+    assert table["saturated"].tolist() == [True, False, False]
+    assert table["impossible"].tolist() == [False, True, False]
+    assert table["min_cell_score"].tolist() == [1.0, 0.0, 0.5]
+    assert table["max_cell_score"].tolist() == [1.0, 0.0, 1.0]
 
 
-def test_each_kind_is_told():
-    rows = quality(four_cells())
-    assert rows["saturated"].tolist() == [True] + [False] * 6
-    assert rows["impossible"].tolist() == [False, True] + [False] * 5
-    assert rows["flaky"].tolist() == [False, False, True] + [False] * 4
-    assert rows["flaky_cells"].tolist() == [0, 0, 4, 0, 0, 0, 0]
-    assert rows.loc["wrong", "negative_discrimination"] is True
-    assert rows.loc["good", "negative_discrimination"] is False
-    assert rows.loc["all", "negative_discrimination"] is None
+def test_flaky_where_repetitions_disagree_in_half_of_the_cells():
+    table = quality([[[1, 0], [1, 1]], [[1, 1], [0, 0]]])
+    assert table["flaky_cells"].tolist() == [1, 0]
+    assert table["flaky"].tolist() == [True, False]
 
 
-def test_discrimination_is_the_correlation_with_the_other_tasks():
-    means = np.random.default_rng(0).random((6, 5))
+def test_one_repetition_cannot_be_flaky():
+    table = quality([[[1], [0]], [[0], [1]]])
+    assert table["repeated_cells"].tolist() == [0, 0]
+    assert table["flaky"].tolist() == [None, None]
+    assert table["signal"].isna().all()
+
+
+def test_discrimination_of_a_task_that_runs_against_the_others():
+    # Over four cells tasks 0 and 1 rise and task 2 falls; the rest of task 2 is a rising line: correlation -1.
+    means = np.array([[0, 0, 3], [1, 1, 2], [2, 2, 1], [3, 3, 0]]) / 3
     found = discrimination(means)
-    for task in range(5):
-        rest = np.delete(means, task, axis=1).mean(axis=1)
-        assert found[task] == pytest.approx(np.corrcoef(means[:, task], rest)[0, 1])
-    assert np.isnan(discrimination(means[:3])).all()
+    assert found[2] == pytest.approx(-1)
+    assert np.isnan(found[:2]).all()  # the rest of task 0 is constant: 0 + 3 = 1 + 2 = ...
+    table = quality(means[:, :, None])
+    assert table["negative_discrimination"].tolist() == [None, None, True]
 
 
-def test_signal_is_what_repetitions_do_not_explain():
-    scores = np.array([[[0.0, 0.2]], [[0.8, 1.0]]])  # means 0.1 and 0.9; each varies by 0.02, its mean by 0.01
-    signal, noise = signal_and_noise(scores)
-    assert noise[0] == pytest.approx(0.01)
-    assert signal[0] == pytest.approx(0.32 - 0.01)
-    signal, noise = signal_and_noise(scores[:, :, :1])
-    assert math.isnan(signal[0])
-    assert math.isnan(noise[0])
+def test_discrimination_needs_four_cells():
+    assert np.isnan(discrimination(np.array([[0.0, 0.0], [0.5, 0.5], [1.0, 1.0]]))).all()
 
 
-def test_infrastructure_failures_are_counted_by_task():
-    scores = four_cells()
-    rows = quality(scores, infra={("h0-m-low-r1", "good")})
-    assert rows.loc["good", ["infra_failures", "trials", "infra_prone"]].tolist() == [1, 8, True]
-    assert rows.loc["wrong", ["infra_failures", "infra_prone"]].tolist() == [0, False]
+def test_signal_and_noise_by_hand():
+    # Cell means 1/2 and 0; within variances 1/2 and 0, over two repetitions 1/4 and 0: noise 1/8.
+    # Variance of the means: 1/8; signal 1/8 - 1/8 = 0.
+    signal, noise = signal_and_noise(np.array([[[0.0, 1.0]], [[0.0, 0.0]]]))
+    assert noise.tolist() == [0.125]
+    assert signal.tolist() == [0.0]
 
 
-def test_no_dataset_has_no_row():
-    assert len(quality_table([], pd.DataFrame(), missing_reward="zero")) == 0
+def test_infra_prone_counts_scoring_trials_of_eligible_runs():
+    given = dataset(np.ones((1, 2, 1)))
+    path = given.cells[0].run_paths[0]
+    tasks = pd.DataFrame(
+        {
+            "run_path": [path, path, path, "excluded"],
+            "task_name": [given.tasks[0], given.tasks[1], given.tasks[1], given.tasks[0]],
+            "classification": ["infra", "pass", "infra", "infra"],
+            "scorable": [True, True, False, True],
+        }
+    )
+    table = quality_table([given], tasks, missing_reward="zero")
+    assert table["infra_failures"].tolist() == [1, 0]
+    assert table["trials"].tolist() == [1, 1]
+    assert table["infra_prone"].tolist() == [True, False]
+
+
+def test_a_task_without_any_score_has_no_flag():
+    table = quality([[[np.nan], [1]]], policy="exclude")
+    assert table["cells"].tolist() == [0, 1]
+    assert not table["saturated"][0]
+    assert not table["impossible"][0]
+    assert np.isnan(table["mean_score"][0])

@@ -1,102 +1,115 @@
-"""Variance components: published data, a table worked by hand, simulation against the truth, degenerate shapes."""
+"""Signal and noise: published values, a table worked by hand, and what cannot be estimated."""
 
 import math
 
 import numpy as np
 import pytest
-from score_data import dataset
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from score_data import array_dataset as dataset
 
 from shellbench_lib.statistics.variance import (
+    ONE_REPETITION,
     balanced_scores,
     planned_difference,
     variance_components,
     variance_table,
 )
 
-NAN = float("nan")
-DYESTUFF = np.array([
-    [1545, 1440, 1440, 1520, 1580], [1540, 1555, 1490, 1560, 1495], [1595, 1550, 1605, 1510, 1560],
-    [1445, 1440, 1595, 1465, 1545], [1595, 1630, 1515, 1635, 1625], [1520, 1455, 1450, 1480, 1445],
-], dtype=float)  # fmt: skip
+# Dyestuff (lme4 documentation): 6 batches of 5.
+DYESTUFF = np.array(
+    [
+        [1545, 1440, 1440, 1520, 1580],
+        [1540, 1555, 1490, 1560, 1495],
+        [1595, 1550, 1605, 1510, 1560],
+        [1445, 1440, 1595, 1465, 1545],
+        [1595, 1630, 1515, 1635, 1625],
+        [1520, 1455, 1450, 1480, 1445],
+    ],
+    dtype=float,
+)
+# 2 cells x 2 tasks x 2 repetitions. Task means of cell 0: 1, 0; of cell 1: 1/2, 0. Grand mean 3/8.
+SMALL = np.array([[[1, 1], [0, 0]], [[0, 1], [0, 0]]], dtype=float)
 
 
-def test_one_cell_is_the_one_way_layout_of_dyestuff():
+def test_one_cell_gives_the_published_batch_variance():
     found = variance_components(DYESTUFF[None])
-    assert found.raw["task"] == pytest.approx(1764.05)
-    assert found.raw["repetition"] == pytest.approx(2451.25)
-    assert math.isnan(found.raw["cell"])
-    share = found.raw["task"] / (found.raw["task"] + found.raw["repetition"])
-    assert share == pytest.approx(0.418487, abs=1e-6)  # the intraclass correlation
+    assert found.shown["task"] == pytest.approx(1764.05)
+    assert found.shown["repetition"] == pytest.approx(2451.25)
+    assert math.isnan(found.shown["cell"])
+    assert math.isnan(found.reliability())
+    assert "one cell" in found.reason
 
 
-def test_a_table_worked_by_hand():
-    # Two cells, two tasks, two repetitions. Means of cell and task: 1, 3 / 2, 8; grand 3.5; cells 2, 5; tasks 1.5, 5.5.
-    # MS: error 4 * 2 * 1 / 4 = 2, interaction 2 * 4 * 1 = 8, cell 4 * 4.5 = 18, task 4 * 8 = 32.
-    scores = np.array([[[0, 2], [2, 4]], [[1, 3], [7, 9]]], dtype=float)
+def test_crossed_components_by_hand():
+    # Sums of squares: task 2*2*2*(3/8)^2 = 9/8, cell 2*2*2*(1/8)^2 = 1/8, interaction 2*4*(1/8)^2 = 1/8, error 1/2.
+    # Mean squares: 9/8, 1/8, 1/8 and (1/2)/4 = 1/8.
+    found = variance_components(SMALL)
+    assert found.raw["task"] == pytest.approx((9 / 8 - 1 / 8) / 4)
+    assert found.raw["cell"] == pytest.approx(0, abs=1e-15)
+    assert found.raw["task x cell"] == pytest.approx(0, abs=1e-15)
+    assert found.raw["repetition"] == pytest.approx(1 / 8)
+
+
+def test_a_negative_estimate_is_shown_as_zero_and_said_so():
+    # Repetitions of every cell and task are 0 and 1: equal means, so MS cell = MS task = MS interaction = 0, MS error 1/2.
+    scores = np.tile([0.0, 1.0], (2, 3, 1))
     found = variance_components(scores)
-    assert found.raw == pytest.approx({"repetition": 2, "task x cell": 3, "cell": 2.5, "task": 6})
-    assert found.reliability() == pytest.approx(2.5 / (2.5 + 3 / 2 + 2 / 4))
-    assert found.reliability(absolute=True) == pytest.approx(2.5 / (2.5 + 6 / 2 + 3 / 2 + 2 / 4))
-
-
-def test_simulated_components_are_found_without_bias():
-    rng = np.random.default_rng(1)
-    found = []
-    for _ in range(300):
-        task, cell = rng.normal(0, 0.3, (1, 30, 1)), rng.normal(0, 0.2, (8, 1, 1))
-        both, noise = rng.normal(0, 0.1, (8, 30, 1)), rng.normal(0, 0.4, (8, 30, 3))
-        found.append(list(variance_components(task + cell + both + noise).raw.values()))
-    assert np.mean(found, axis=0) == pytest.approx([0.09, 0.04, 0.01, 0.16], rel=0.08)
-
-
-def test_a_negative_estimate_is_shown_as_0_and_marked():
-    scores = np.array([[[0, 1], [1, 0]], [[1, 0], [0, 1]]], dtype=float)
-    found = variance_components(scores)
-    assert found.raw["task x cell"] < 0
+    assert found.raw["task x cell"] == pytest.approx(-0.25)
     assert found.shown["task x cell"] == 0
-    rows = variance_table([dataset({("a", "m", "low"): scores[0], ("b", "m", "low"): scores[1]})],
-                          missing_reward="zero", confidence_level=0.95)  # fmt: skip
-    marked = rows.set_index("quantity").loc["task x cell"]
-    assert (marked["value"], marked["set_to_zero"]) == (0, True)
+    table = variance_table([dataset(scores)], missing_reward="zero", confidence_level=0.95)
+    row = table[table["quantity"] == "task x cell"].iloc[0]
+    assert row["value"] == 0
+    assert row["set_to_zero"]
 
 
-def test_shares_add_up_to_1():
-    rng = np.random.default_rng(0)
-    cells = {(h, "m", "low"): rng.integers(0, 2, (9, 3)) for h in "abc"}
-    rows = variance_table([dataset(cells)], missing_reward="zero", confidence_level=0.95)
-    assert rows["share"].sum() == pytest.approx(1)
+def test_one_repetition_cannot_part_interaction_and_noise():
+    found = variance_components(SMALL[:, :, :1])
+    assert found.reason == ONE_REPETITION
+    assert math.isnan(found.shown["repetition"])
+    assert found.shown["task x cell"] >= 0
+    error, _ = planned_difference(found, tasks=2, repetitions=3, level=0.95)
+    assert math.isnan(error)
 
 
-def test_repetitions_and_tasks_may_stand_in_any_order():
-    rng = np.random.default_rng(2)
-    scores = rng.random((4, 6, 3))
-    moved = scores[::-1][:, rng.permutation(6)][:, :, [2, 0, 1]]
-    assert variance_components(moved).raw == pytest.approx(variance_components(scores).raw)
+def test_shares_sum_to_one():
+    rng = np.random.default_rng(sum(map(ord, "variance")))
+    table = variance_table([dataset(rng.random((4, 30, 3)))], missing_reward="zero", confidence_level=0.95)
+    assert table["share"].sum() == pytest.approx(1)
 
 
-def test_one_repetition_cannot_tell_interaction_from_noise():
-    found = variance_components(np.random.default_rng(0).random((3, 5, 1)))
-    assert math.isnan(found.raw["repetition"])
-    assert "one repetition" in found.reason
-    assert not math.isnan(planned_difference(found, tasks=5, repetitions=1, level=0.95)[0])
-    assert math.isnan(planned_difference(found, tasks=5, repetitions=3, level=0.95)[0])
+def test_planned_standard_error_by_hand():
+    # SE^2 = 2 (interaction / T + repetition / (T R)); here interaction 0, repetition 1/8, T = 2, R = 4.
+    error, _ = planned_difference(variance_components(SMALL), tasks=2, repetitions=4, level=0.95)
+    assert error == pytest.approx(math.sqrt(2 * (1 / 8) / 8))
 
 
-def test_a_plan_is_the_formula_with_t_quantiles():
-    scores = np.array([[[0, 2], [2, 4]], [[1, 3], [7, 9]]], dtype=float)
-    error, detectable = planned_difference(variance_components(scores), tasks=4, repetitions=5, level=0.95)
-    assert error == pytest.approx(math.sqrt(2 * (3 / 4 + 2 / 20)))
-    assert detectable / error == pytest.approx(3.182446 + 0.978472, abs=1e-5)  # t table, 3 degrees of freedom
+def test_reliability_by_formula():
+    rng = np.random.default_rng(sum(map(ord, "reliability")))
+    found = variance_components(rng.random((5, 20, 3)) + np.arange(5)[:, None, None])
+    shown = found.shown
+    noise = shown["task x cell"] / 20 + shown["repetition"] / 60
+    assert found.reliability() == pytest.approx(shown["cell"] / (shown["cell"] + noise))
+    assert found.reliability(absolute=True) < found.reliability()
 
 
-def test_only_tasks_that_every_cell_has_are_balanced():
-    cells = {("a", "m", "low"): [[1, 1, 0], [1, NAN, 0], [0, 0, 1]], ("b", "m", "low"): [[1, 0], [0, 1], [NAN, 1]]}
-    assert balanced_scores(dataset(cells), "exclude").shape == (2, 2, 2)
-    assert balanced_scores(dataset(cells), "exclude")[0].tolist() == [[1, 1], [1, 0]]
-    assert balanced_scores(dataset(cells), "zero").shape == (2, 3, 2)
+def test_only_tasks_that_every_cell_repeats_enough_are_used():
+    scores = np.array([[[1.0, 0.0, 1.0], [1.0, np.nan, np.nan]], [[0.0, 0.0, np.nan], [1.0, 1.0, np.nan]]])
+    kept = balanced_scores(dataset(scores, attempted=~np.isnan(scores)), "zero")
+    # Cell 1 has two repetitions at most, and cell 0 has only one of the second task.
+    assert kept.tolist() == [[[1.0, 0.0]], [[0.0, 0.0]]]
 
 
-def test_one_task_has_no_component():
-    found = variance_components(np.ones((2, 1, 3)))
-    assert all(math.isnan(value) for value in found.raw.values())
-    assert found.reason
+def test_too_little_data_has_a_reason_and_no_number():
+    table = variance_table([dataset(np.ones((1, 1, 1)))], missing_reward="zero", confidence_level=0.95)
+    assert table["value"].isna().all()
+    assert (table.loc[table["quantity"] != "planned design", "reason"] != "").all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.permutations(range(4)), st.permutations(range(6)), st.permutations(range(3)))
+def test_the_order_of_cells_tasks_and_repetitions_changes_nothing(cells, tasks, repetitions):
+    scores = np.random.default_rng(sum(map(ord, "order"))).random((4, 6, 3))
+    shuffled = scores[np.ix_(cells, tasks, repetitions)]
+    expected, found = variance_components(scores).raw, variance_components(shuffled).raw
+    assert found == pytest.approx(expected, abs=1e-12)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from moto import mock_aws
 from test_upload_privacy import ANSWERS
 from upload_files import write_bundle
-from upload_stubs import DESTINATION, StubSession
+from upload_stubs import DESTINATION, REGION, StubSession
 
 from shellbench_lib.errors import InputError, OutputError, UploadNotVerifiedError, UploadRefusedError
 from shellbench_lib.upload.aws import AwsSession
@@ -23,6 +23,7 @@ from shellbench_lib.upload.bundle import find_bundle
 from shellbench_lib.upload.inspection import inspect_bundle
 from shellbench_lib.upload.publication import MANIFEST_NAME
 from shellbench_lib.upload.publish import Publication
+from shellbench_lib.upload.remote import checksum_text
 
 PART = 5 * 1024 * 1024
 
@@ -261,3 +262,29 @@ def test_no_sequence_of_answers_without_the_proof_leads_to_a_write(tmp_path_fact
     assert session.left() == []
     writes = {"put_object", "create_multipart_upload", "upload_part", "complete_multipart_upload"}
     assert not writes & session.asked()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.fixed_dictionaries({operation: st.integers(0, len(answers) - 1) for operation, answers in ANSWERS.items()}))
+def test_no_second_proof_without_all_the_evidence_leads_to_a_manifest(tmp_path_factory, choice):
+    run = write_bundle(tmp_path_factory.mktemp("bundle") / "run", archives=1, audit=0)
+    session = StubSession().script()
+    work = publication(run, session=session, destination=DESTINATION, workers=1)
+    (file,) = work.inspection.files
+    bucket = session.stubber("s3", REGION)
+    bucket.queue("get_object", "NoSuchKey")
+    bucket.queue("head_object", "404")
+    bucket.queue("put_object", {})
+    there = {"ContentLength": file.size, "ChecksumSHA256": checksum_text(file.sha256), "ServerSideEncryption": "AES256"}
+    bucket.queue("head_object", there)
+    answers = {op: ANSWERS[op][index] for op, index in choice.items()}
+    session.script(**answers)
+    first = work.prove()
+    assert first.private
+    try:
+        work.run(first)
+    except (UploadRefusedError, UploadNotVerifiedError) as problem:
+        refused = isinstance(problem, UploadRefusedError)
+    assert [name for name in bucket.asked if name == "put_object"] == ["put_object"] * (1 if refused else 2)
+    assert refused is not work.proofs[1].private
+    assert work.manifest is None, "the manifest's own write was not scripted"

@@ -17,9 +17,12 @@ import pytest
 from fault_proxy import Fault, FaultProxy, corrupt, cut, error, lose_answer, slow
 from seaweed import Seaweed, weed_binary
 from upload_files import MIB, noise, pinned
+from upload_stubs import DESTINATION as STUB_DESTINATION
+from upload_stubs import StubSession
 
 from shellbench_lib.errors import UploadNotVerifiedError
 from shellbench_lib.upload.local import ChangedError
+from shellbench_lib.upload.privacy import prove_private
 from shellbench_lib.upload.settings import Destination
 from shellbench_lib.upload.transfer import Transfer
 
@@ -108,6 +111,29 @@ def test_files_arrive_with_their_bytes_encryption_and_metadata_and_a_second_run_
 
 def proxy_client(server, proxy, **config):
     return server.client(proxy.port, **config)
+
+
+class OtherStore:
+    """A session whose s3 client is a store that only speaks the protocol; the rest answers like AWS would."""
+
+    def __init__(self, server):
+        self.server = server
+        self.stubs = StubSession().script(head_bucket={"BucketRegion": "us-east-1", "AccessPointAlias": False})
+
+    def has_credentials(self):
+        return True
+
+    def client(self, service, region=None):
+        return self.server.client() if service == "s3" else self.stubs.client(service, region)
+
+
+def test_a_store_that_only_speaks_the_protocol_is_refused(server):
+    proof = prove_private(OtherStore(server), STUB_DESTINATION, strict=False)
+    checks = {check.kind.name: check for check in proof.checks}
+    assert not proof.private
+    assert checks["endpoint"].verdict == "refused"
+    assert checks["public_access_block"].verdict == "refused"
+    assert "NotImplemented" in checks["public_access_block"].codes, "its real 501"
 
 
 @pytest.mark.parametrize("content", [b"ALPHA", b"alpha beta"])

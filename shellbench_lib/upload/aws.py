@@ -6,6 +6,7 @@ before it leaves: the proof and the upload must concern the same server, and onl
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -19,6 +20,7 @@ DEFAULT_REGION = "us-east-1"  # asked only who the caller is and where the bucke
 CONNECT_TIMEOUT, READ_TIMEOUT = 10, 60  # seconds
 ATTEMPTS = 6  # of one request; standard mode waits up to 20 s between two
 POOL_SIZE = 80  # connections; the largest number of workers needs twice that many at most
+_CODE = re.compile(r"[A-Za-z0-9.]{1,80}")  # a server's word that is shown; anything longer is no code of AWS
 _HOST_SUFFIX = {"aws-cn": ".amazonaws.com.cn"}
 
 
@@ -132,10 +134,10 @@ def error_reply(error: ClientError) -> Reply:
     """Return the reply that an error answer is."""
     response: Mapping[str, Any] = error.response
     metadata = response.get("ResponseMetadata", {})
-    code = str(response.get("Error", {}).get("Code") or type(error).__name__)
+    code = str(response.get("Error", {}).get("Code", ""))
     return Reply(
         value={"HTTPHeaders": metadata.get("HTTPHeaders", {})},
-        code=code,
+        code=code if _CODE.fullmatch(code) else type(error).__name__,
         message=str(error),
         request_id=str(metadata.get("RequestId", "")),
         status=metadata.get("HTTPStatusCode", 0),

@@ -15,6 +15,11 @@ _STATEMENT_KEYS = frozenset(
     {"Sid", "Effect", "Principal", "NotPrincipal", "Action", "NotAction", "Resource", "NotResource", "Condition"}
 )
 _POLICY_KEYS = frozenset({"Version", "Id", "Statement"})
+_OTHER_KINDS = {
+    "Service": "an AWS service",
+    "Federated": "a federation",
+    "CanonicalUser": "an account by its canonical id",
+}
 _ARN = re.compile(
     r"arn:aws(?:-[a-z]+)*:(?:iam::([0-9]{12}):(?:root|(?:user|role)/[^*?]+)|sts::([0-9]{12}):assumed-role/[^*?]+)"
 )
@@ -60,9 +65,9 @@ def _foreign_principal(principal: object, account: str) -> str:
         return "an Allow names everyone"
     if not isinstance(principal, dict) or not principal:
         return "an Allow names a principal of a form that is not known"
-    kinds = sorted(str(kind) for kind in principal if kind != "AWS")
-    if kinds:
-        return f"an Allow names a principal that is no account's ({', '.join(kinds)[:40]})"
+    for kind in principal:
+        if kind != "AWS":
+            return f"an Allow names {_OTHER_KINDS.get(kind, 'a principal of a kind that is not known')}"
     names = principal["AWS"] if isinstance(principal["AWS"], list) else [principal["AWS"]]
     if not names or not all(_belongs(name, account) for name in names):
         return "an Allow names a principal outside the expected account"

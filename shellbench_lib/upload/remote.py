@@ -21,6 +21,8 @@ State = Literal["absent", "same", "different", "unknown"]
 Evidence = Literal["", "checksum", "metadata", "read back"]
 METADATA_KEY = "sha256"
 ABSENT_CODES = frozenset({"404", "NoSuchKey", "NotFound"})
+# HeadObject answers without a body, so that only the status tells.
+_HINTS = {"400": " (so S3 answers to expired credentials)", "301": " (another region than the bucket's)"}
 _ASLEEP = frozenset({"GLACIER", "DEEP_ARCHIVE"})  # storage classes that cannot be read without a restore
 
 
@@ -88,7 +90,7 @@ def compare(reply: Reply, content: Content) -> Found:
     if reply.code in ABSENT_CODES:
         return Found("absent")
     if reply.code:
-        return Found("unknown", note=f"no answer about what lies there: {reply.code}")
+        return Found("unknown", note=f"{reply.code}{_HINTS.get(reply.code, '')}")
     encryption, key_id = str(reply.value.get("ServerSideEncryption", "")), str(reply.value.get("SSEKMSKeyId", ""))
     return replace(_compare_head(reply.value, content), encryption=encryption, key_id=key_id)
 

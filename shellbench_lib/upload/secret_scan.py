@@ -211,7 +211,9 @@ class FileScan:
 
     def _keep(self, name: str, text: _MemberText) -> None:
         shown = shorten(printable(name.removeprefix("./")), NAME_LIMIT)
-        for (kind, mark), (line, places) in text.close().items():
+        found = text.close()
+        self._beyond += text.beyond
+        for (kind, mark), (line, places) in found.items():
             if len(self._findings) < FINDINGS_LIMIT:
                 self._findings.append(SecretFinding(self._relative_key, shown, line, kind, mark, places))
             else:
@@ -232,6 +234,7 @@ class _MemberText:
         self._line = 1  # the number of the line on which the buffer begins
         self._done: dict[Rule, int] = {}  # up to where a rule has already looked
         self._found: dict[tuple[str, str], tuple[int, int]] = {}
+        self.beyond = 0  # findings that were counted and not kept
 
     def add(self, piece: bytes) -> None:
         # UTF-16 text is searched as what it is for ASCII characters: every other byte zero.
@@ -273,6 +276,9 @@ class _MemberText:
 
     def _count(self, kind: str, secret: str, position: int) -> None:
         key = (kind, fingerprint(secret))
+        if len(self._found) >= FINDINGS_LIMIT and key not in self._found:
+            self.beyond += 1
+            return
         line, places = self._found.get(key, (0, 0))
         self._found[key] = (line or self._line + self._buffer.count(b"\n", 0, position), places + 1)
 
