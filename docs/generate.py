@@ -42,7 +42,7 @@ ROWS = {
     "variance_components.csv": "one component, coefficient or planned design of one dataset",
     "reliability.csv": "one cell and one k: what is solved at least once and every time in k attempts",
     "cost_summary.csv": "one cell and one quantity: tokens, cost or time, as far as they are known",
-    "missing_reward_sensitivity.csv": "one cell: its score under both policies for missing rewards",
+    "missing_reward_sensitivity.csv": "one comparison under both policies for missing rewards, those that change first",
 }
 EXCLUSION_REASONS = {
     "invalid_manifest": "The manifest cannot be read.",

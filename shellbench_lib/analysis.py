@@ -19,6 +19,7 @@ from shellbench_lib.analysis_page import analysis_page
 from shellbench_lib.columns import CLASSIC_TABLES, INFERENCE_TABLES, SUPPORTING_TABLES, TABLES, Column
 from shellbench_lib.figures.boxes import Drawn, no_figure
 from shellbench_lib.figures.classic import CLASSIC_KINDS, RUN_SCORES, WHY_EMPTY, classic_figures
+from shellbench_lib.figures.inference import INFERENCE_KINDS, inference_figures, no_inference_figures
 from shellbench_lib.params import ReportParameters
 from shellbench_lib.staging import staged_folder
 from shellbench_lib.statistics import clusters, cost, quality, reliability, variance
@@ -54,7 +55,7 @@ from shellbench_lib.text import file_names
 SCHEMA_VERSION = 1
 SUMMARY_FILE, PAGE_FILE = "analysis_summary.json", "ANALYSIS.md"
 _DEFAULTS = ReportParameters(matrix_name="defaults")
-FIGURE_KINDS = CLASSIC_KINDS  # files of these kinds, and no other SVG, may be replaced
+FIGURE_KINDS = (*CLASSIC_KINDS, *INFERENCE_KINDS)  # files of these kinds, and no other SVG, may be replaced
 _FIGURE_FILE = re.compile(rf"[a-z0-9._-]+-(?:{'|'.join(FIGURE_KINDS)})(?:-page-[0-9]+)?\.svg")
 DECIMALS = 12  # the last bits of a sum or a logarithm differ between processors
 NO_PLOTS = "Figures were not asked for (generate_plots is false)."
@@ -179,13 +180,36 @@ def classic_plots(given: AnalysisInput, tables: Mapping[str, pd.DataFrame]) -> l
     return figures
 
 
+def inference_plots(given: AnalysisInput, tables: Mapping[str, pd.DataFrame]) -> list[Drawn]:
+    """Return the figures about uncertainty of every dataset; for one without an eligible run, the sentences instead."""
+    by_key = {dataset.dataset_key: dataset for dataset in given.datasets}
+    wanted = {name: tables[name] for name in (*INFERENCE_TABLES, *SUPPORTING_TABLES)}
+    figures: list[Drawn] = []
+    for key, stem in given.file_stems.items():
+        if key not in by_key:
+            figures += no_inference_figures(key)
+            continue
+        figures += inference_figures(
+            by_key[key],
+            wanted,
+            file_stem=stem,
+            missing_reward=given.settings.missing_reward,
+            confidence_level=given.settings.confidence_level,
+            top_tasks=given.settings.top_tasks,
+        )
+    return figures
+
+
 # Where further statistics join: a function that returns tables by file name, and one that returns figures.
 TABLE_PRODUCERS: tuple[Callable[[AnalysisInput], Mapping[str, pd.DataFrame]], ...] = (
     classic_tables,
     inference_tables,
     supporting_tables,
 )
-FIGURE_PRODUCERS: tuple[Callable[[AnalysisInput, Mapping[str, pd.DataFrame]], list[Drawn]], ...] = (classic_plots,)
+FIGURE_PRODUCERS: tuple[Callable[[AnalysisInput, Mapping[str, pd.DataFrame]], list[Drawn]], ...] = (
+    classic_plots,
+    inference_plots,
+)
 
 
 def analyze(summaries_dir: Path, analysis_dir: Path, settings: AnalysisSettings | None = None) -> AnalysisResult:

@@ -81,12 +81,13 @@ def report(
     from shellbench_lib.runner import MATRIX_REPORT  # noqa: PLC0415
 
     debug = ctx.find_root().params["debug"]
+    root = None if output_root is None else _path_argument(output_root, "--output-root")
     if len(params) > 1:
+        _refuse_shared_folders(params, given, root)
         options = [word for name, value in given for word in ("-p", name, value)]
         options += ["--output-root", output_root] if output_root is not None else []
         options += ["--no-html"] if no_html else []
         ctx.exit(_run_each(params, options, workers=workers, debug=debug))
-    root = None if output_root is None else _path_argument(output_root, "--output-root")
     parameters = _read(params[0], MATRIX_REPORT.model, given)
     _run_one(MATRIX_REPORT, parameters, output_root=root, html=not no_html, debug=debug)
 
@@ -218,8 +219,8 @@ def _path_argument(text: str, field: str) -> Path:
 def _run_one(kind: NotebookKind, parameters: Any, *, output_root: Path | None, html: bool, debug: bool) -> None:
     from shellbench_lib.runner import RunOptions, run_notebook  # noqa: PLC0415
 
-    with _progress(parameters.matrix_name) as on_cell:
-        options = RunOptions(output_root=output_root, html=html, verbose=debug, on_cell=on_cell)
+    with _progress(parameters.matrix_name) as (on_cell, on_text):
+        options = RunOptions(output_root, html=html, verbose=debug, on_cell=on_cell, on_text=on_text)
         folder = run_notebook(kind, parameters, options)
     result = folder / f"{kind.stem}.{'html' if html else 'ipynb'}"
     click.echo(f"{parameters.matrix_name}: {_shown(result)}")
@@ -231,9 +232,13 @@ def _shown(path: Path) -> str:
 
 
 @contextmanager
-def _progress(name: str) -> Iterator[Callable[[int, int], None]]:
+def _progress(name: str) -> Iterator[tuple[Callable[[int, int], None], Callable[[str], None]]]:
+    """Give what hears of finished cells, and what hears of the words that a cell writes while it runs."""
     if not sys.stderr.isatty():
-        yield lambda done, total: click.echo(f"{name}: cell {done} of {total}")
+        yield (
+            lambda done, total: click.echo(f"{name}: cell {done} of {total}"),
+            lambda text: click.echo("\n".join(f"{name}: {line}" for line in text.splitlines() if line.strip())),
+        )
         return
     from tqdm import tqdm  # noqa: PLC0415
 
@@ -243,14 +248,28 @@ def _progress(name: str) -> Iterator[Callable[[int, int], None]]:
             bar.total = total
             bar.update(done - bar.n)
 
-        yield show
+        yield show, lambda text: bar.write(text.rstrip("\n"), file=sys.stderr)
+
+
+def _refuse_shared_folders(files: Sequence[Path], given: Sequence[tuple[str, str]], root: Path | None) -> None:
+    """Raise ParameterError where two files would write one folder; a file that cannot be read says so itself later."""
+    from shellbench_lib.runner import MATRIX_REPORT, RunOptions, output_folder  # noqa: PLC0415
+
+    writers: dict[Path, Path] = {}
+    for file in files:
+        try:
+            folder = output_folder(_read(file, MATRIX_REPORT.model, given), RunOptions(root))
+        except ShellbenchError:
+            continue
+        if folder in writers:
+            raise ParameterError(f"{writers[folder]} and {file} would write one folder, {_shown(folder)}")
+        writers[folder] = file
 
 
 def _run_each(files: Sequence[Path], options: Sequence[str], *, workers: int, debug: bool) -> int:
     """Build each report in a process of its own and return the worst exit code; one that fails stops no other."""
-    repeated = sorted({str(path) for path in files if [other.resolve() for other in files].count(path.resolve()) > 1})
-    if repeated:
-        raise ParameterError(f"{', '.join(repeated)}: given twice")
+    from tqdm import tqdm  # noqa: PLC0415
+
     library = str(Path(__file__).resolve().parents[1])
     path = os.pathsep.join(part for part in (library, os.environ.get("PYTHONPATH", "")) if part)
     start = [sys.executable, "-P", "-m", "shellbench_lib", *(["--debug"] if debug else []), "report"]
@@ -265,14 +284,10 @@ def _run_each(files: Sequence[Path], options: Sequence[str], *, workers: int, de
             check=False,
         )
         lines = done.stderr if done.returncode else done.stdout.splitlines()[-1] + "\n"
-        click.echo(lines or f"shellbench: {file}: ended by a signal\n", nl=False, err=done.returncode != 0)
+        with tqdm.external_write_mode():  # the bar makes room
+            click.echo(lines or f"shellbench: {file}: ended by a signal\n", nl=False, err=done.returncode != 0)
         return done.returncode if done.returncode >= 0 else 1
 
+    hidden = not sys.stderr.isatty()
     with ThreadPoolExecutor(workers) as pool:
-        return max(_counted(pool.map(build, files), len(files)))
-
-
-def _counted(codes: Iterator[int], total: int) -> list[int]:
-    from tqdm import tqdm  # noqa: PLC0415
-
-    return list(tqdm(codes, total=total, unit="report", disable=not sys.stderr.isatty()))
+        return max(tqdm(pool.map(build, files), total=len(files), unit="report", leave=False, disable=hidden))

@@ -7,7 +7,6 @@ A notebook that ended early without an error (a cell that calls `sys.exit(0)`, a
 from __future__ import annotations
 
 import ast
-import contextlib
 import os
 import shutil
 import tempfile
@@ -38,6 +37,10 @@ _SHOWN_SOURCE, _SHOWN_MESSAGE = 60, 400  # characters; the failed notebook holds
 
 def unheard(_done: int, _total: int) -> None:
     """Progress that nobody listens to."""
+
+
+def unread(_text: str) -> None:
+    """Words that nobody reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,8 @@ def run_cells(
     settings: KernelSettings,
     *,
     on_cell: Callable[[int, int], None] = unheard,
+    on_text: Callable[[str], None] = unread,
+    meanwhile: Callable[[], None] | None = None,
 ) -> None:
     """Inject the parameters and run every cell; the notebook is changed in place and holds what ran when it fails.
 
@@ -97,6 +102,8 @@ def run_cells(
         parameters: the values for its parameters cell.
         settings: see `KernelSettings`.
         on_cell: called with the number of code cells that ran and their total.
+        on_text: called with what a cell writes to standard error, as soon as it comes.
+        meanwhile: done in a thread while the kernel works, whatever becomes of it.
 
     Raises:
         ShellbenchError: the class that a cell raised, where it raised one of ours.
@@ -105,7 +112,8 @@ def run_cells(
     scratch = Path(tempfile.mkdtemp(prefix="shellbench-"))
     try:
         with (scratch / "kernel.log").open("wb") as log:
-            _run(notebook, parameters, settings, scratch, None if settings.verbose else log, on_cell)
+            running = _Running(on_cell, on_text, sum(cell.cell_type == "code" for cell in notebook.cells) + 1)
+            _run(notebook, parameters, settings, scratch, None if settings.verbose else log, running, meanwhile)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     check_every_cell_ran(notebook)
@@ -153,11 +161,12 @@ def _run(
     settings: KernelSettings,
     scratch: Path,
     log: IO[bytes] | None,
-    on_cell: Callable[[int, int], None],
+    running: _Running,
+    meanwhile: Callable[[], None] | None,
 ) -> None:
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError  # noqa: PLC0415 - slow
+    from jupyter_core.utils import run_sync  # noqa: PLC0415 - slow, as the next
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError  # noqa: PLC0415
 
-    running = _Running(on_cell, sum(cell.cell_type == "code" for cell in notebook.cells) + 1)
     client = _client(notebook, settings, scratch, running)
     environment = kernel_environment(os.environ, scratch=scratch, keeps_credentials=settings.keeps_credentials)
     client.create_kernel_manager()
@@ -165,11 +174,13 @@ def _run(
     try:
         _inject(notebook, parameters)  # imports papermill while the kernel starts
         client.start_new_kernel_client()
-    except BaseException:
-        client.km.cleanup_resources()
-        raise
-    # The page's writer is imported while the kernel works, so that nobody waits for it afterwards.
-    threading.Thread(target=_import_page_writer, daemon=True).start()
+    except RuntimeError as error:
+        raise ReportError("the kernel did not start; run again with --debug to see what it prints") from error
+    finally:
+        if client.kc is None and client.km is not None:
+            run_sync(client.km.shutdown_kernel)(now=True)
+    helper = threading.Thread(target=meanwhile)
+    helper.start()
     try:
         client.execute()
     except CellExecutionError:
@@ -179,13 +190,18 @@ def _run(
         raise ReportError(f"{running.name} took longer than cell_timeout ({settings.cell_timeout} seconds)") from error
     except DeadKernelError as error:
         raise ReportError(f"{running.name}: the kernel died") from error
+    except AssertionError as error:  # nbclient has taken the kernel away: a signal came
+        raise ReportError(f"{running.name}: the run was interrupted") from error
+    finally:
+        helper.join()
 
 
 class _Running:
-    """Which cell is running, and how many have run."""
+    """Which cell is running, how many have run, and who listens."""
 
-    def __init__(self, on_cell: Callable[[int, int], None], total: int) -> None:
+    def __init__(self, on_cell: Callable[[int, int], None], on_text: Callable[[str], None], total: int) -> None:
         self.name = "the notebook"
+        self.on_text = on_text
         self._on_cell, self._total, self._done = on_cell, total, 0
 
     def started(self, cell: NotebookNode, cell_index: int) -> None:
@@ -211,13 +227,21 @@ def _client(notebook: NotebookNode, settings: KernelSettings, scratch: Path, run
         def _own_specs(self) -> Any:
             return KernelSpecManager(kernel_dirs=[], ensure_native_kernel=True)
 
+    class ListeningClient(NotebookClient):
+        """Passes on what a cell writes to standard error while it runs: the progress of long work."""
+
+        def process_message(self, msg: dict[str, Any], cell: NotebookNode, cell_index: int) -> Any:
+            if msg["msg_type"] == "stream" and msg["content"]["name"] == "stderr":
+                running.on_text(msg["content"]["text"])
+            return super().process_message(msg, cell, cell_index)
+
     config = Config()
     connection = scratch / "kernel.json"
     config.KernelManager.connection_file = str(connection)
     if len(str(connection)) <= SOCKET_PATH_LIMIT and os.name == "posix":
         config.KernelManager.transport = "ipc"
         config.KernelManager.ip = str(scratch / "kernel-ipc")
-    return NotebookClient(
+    return ListeningClient(
         notebook,
         config=config,
         kernel_manager_class=OwnKernelManager,
@@ -244,11 +268,6 @@ def _inject(notebook: NotebookNode, parameters: Mapping[str, Any]) -> None:
         cell.metadata.setdefault("tags", [])
     # Its own replaced notebook shares our cells; the client already holds ours.
     notebook.cells = parameterize_notebook(notebook, dict(parameters), kernel_name="python3", language="python").cells
-
-
-def _import_page_writer() -> None:
-    with contextlib.suppress(ImportError):  # who needs it will import it again, and say so
-        import shellbench_lib.page  # noqa: F401, PLC0415
 
 
 def _assigned_names(source: str) -> set[str]:

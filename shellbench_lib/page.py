@@ -43,8 +43,10 @@ _TAGS = (
     "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "u", "ul",
 )  # fmt: skip
 _ATTRIBUTES = ("class", "id", "scope", "colspan", "rowspan", "title", "open")
+# A place in the page, or a file beside it.
+_OWN_TARGET = r"(?:\#[^\"<>]*|(?:[A-Za-z0-9_-][A-Za-z0-9._-]*/)*[A-Za-z0-9_-][A-Za-z0-9._-]*)"
 _PLAIN_HTML = re.compile(
-    rf"(?:[^<]++|<(?:{'|'.join(_TAGS)})(?: (?:(?:{'|'.join(_ATTRIBUTES)})=\"[^\"<>]*\"|href=\"\#[^\"<>]*\"|open))*"
+    rf"(?:[^<]++|<(?:{'|'.join(_TAGS)})(?: (?:(?:{'|'.join(_ATTRIBUTES)})=\"[^\"<>]*\"|href=\"{_OWN_TARGET}\"|open))*"
     rf" ?/?>|</(?:{'|'.join(_TAGS)})>)*+"
 )
 _DROPPED = re.compile(r"<(script|style|iframe|object|template|noscript)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -181,7 +183,7 @@ def _local(name: str) -> str:
 
 
 def _own_anchor(_tag: str, name: str, value: str) -> bool:
-    return name in _ATTRIBUTES or (name == "href" and value.startswith("#"))
+    return name in _ATTRIBUTES or (name == "href" and re.fullmatch(_OWN_TARGET, value) is not None)
 
 
 def _markdown(source: str) -> str:

@@ -8,6 +8,7 @@ and the notebook that is saved names the public place instead.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -22,7 +23,7 @@ from pydantic import BaseModel
 
 import shellbench_lib
 from shellbench_lib.errors import ReportError, ShellbenchError
-from shellbench_lib.execution import KernelSettings, read_notebook, run_cells, unheard
+from shellbench_lib.execution import KernelSettings, read_notebook, run_cells, unheard, unread
 from shellbench_lib.manifest import write_manifest
 from shellbench_lib.normalise import normalise, notebook_text
 from shellbench_lib.output_folder import fresh_folder, locked, save_failed
@@ -32,7 +33,7 @@ from shellbench_lib.scrub import Scrubber, scrubber, secret_values
 
 OUTPUT_PARAMETER = "output_dir"
 SUMMARIES, ANALYSIS, ANALYSIS_SUMMARY = "summaries", "analysis", "analysis_summary.json"
-DEFAULT_CELL_TIMEOUT = 6 * 3600  # seconds, for a notebook without a parameter of its own: an upload may take hours
+DEFAULT_CELL_TIMEOUT = 24 * 3600  # seconds, for a notebook without a parameter of its own: an upload takes hours
 # The same on every machine and nobody's own: to shorten them would only make a text depend on where it was written.
 SHARED_PLACES = frozenset({Path("/usr"), Path("/usr/local"), Path("/tmp")})  # noqa: S108
 _TIMEOUT_PARAMETER = "cell_timeout"
@@ -82,6 +83,7 @@ class RunOptions:
     html: bool = True
     verbose: bool = False
     on_cell: Callable[[int, int], None] = unheard
+    on_text: Callable[[str], None] = unread
 
 
 def _report_files(folder: Path) -> list[str]:
@@ -108,6 +110,13 @@ MATRIX_REPORT = NotebookKind(
     places=("matrix_path",),
     input_sha256=_matrix_digest,
 )
+
+
+def _import_what_comes_after() -> None:
+    """Import what is needed after the kernel, so that nobody waits for it then."""
+    with contextlib.suppress(ImportError):  # who needs it imports it again, and says so
+        import shellbench_lib.export  # noqa: PLC0415
+        import shellbench_lib.page  # noqa: F401, PLC0415
 
 
 def output_folder(parameters: Any, options: RunOptions) -> Path:
@@ -158,7 +167,7 @@ class _Run:
         scrub = self.scrubber()
         public = scrub.tree(self.public_parameters())
         try:
-            self.execute(notebook)
+            self.execute(notebook, scrub)
         except ShellbenchError as error:
             self.fail(notebook, public, scrub, error)
         except OSError:
@@ -167,7 +176,7 @@ class _Run:
             self.fail(notebook, public, scrub, ReportError(f"{self.kind.stem}: {type(error).__name__}: {error}"))
         self.write(normalise(notebook, parameters=public, scrub=scrub), public)
 
-    def execute(self, notebook: NotebookNode) -> None:
+    def execute(self, notebook: NotebookNode, scrub: Scrubber) -> None:
         values = self.parameters.model_dump()
         if OUTPUT_PARAMETER in values:
             values[OUTPUT_PARAMETER] = str(self.stage)
@@ -177,7 +186,14 @@ class _Run:
             keeps_credentials=self.kind.keeps_credentials,
             verbose=self.options.verbose,
         )
-        run_cells(notebook, values, settings, on_cell=self.options.on_cell)
+        run_cells(
+            notebook,
+            values,
+            settings,
+            on_cell=self.options.on_cell,
+            on_text=lambda text: self.options.on_text(scrub.message(text)),
+            meanwhile=_import_what_comes_after,
+        )
         self.check_promised()
 
     def check_promised(self) -> None:

@@ -34,3 +34,15 @@ def two(left, right, **values):
 def differences(values):
     """Two one-repetition cells whose task differences are the given ones (right is 0)."""
     return two([[v] for v in values], [[0.0]] * len(values))
+
+
+def array_dataset(rewards, *, attempted=None):
+    """A dataset of rewards `(n_cells, n_tasks, n_reps)`: harnesses h0, h1 ... at one model and effort."""
+    rewards = np.asarray(rewards, dtype=float)
+    tried = np.ones(rewards.shape, dtype=bool) if attempted is None else np.asarray(attempted, dtype=bool)
+    cells = tuple(
+        Cell(f"h{i}", "m", "high", ("m",), tuple(f"h{i}-r{r + 1}" for r in range(int(tried[i].any(axis=0).sum()))))
+        for i in range(len(rewards))
+    )
+    tasks = tuple(f"task-{i:03d}" for i in range(rewards.shape[1]))
+    return DatasetScores("rev:8", "rev", rewards.shape[1], cells, tasks, rewards, tried)

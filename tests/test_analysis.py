@@ -12,6 +12,12 @@ from shellbench_lib.params import ReportParameters
 from shellbench_lib.text import markdown
 
 KINDS = ("run-score-distributions", "harness-task-deltas", "reasoning-task-deltas", "highest-variance-tasks")
+# Of two tasks no comparison is significant, four cells are too few for clusters, and no cost is recorded.
+UNCERTAINTY = (
+    "leaderboard-intervals", "paired-comparisons", "planned-designs", "task-quality", "reliability",
+    "missing-reward-sensitivity",
+)  # fmt: skip
+SENTENCES = ("influence-curves", "task-heat-map", "score-against-cost")
 SCORES = {
     ("alpha", "m", "low"): {"a": [1.0, 1.0], "b": [0.0, None]},
     ("beta", "m", "low"): {"a": [0.0, 0.0], "b": [0.5, 0.5]},
@@ -30,15 +36,20 @@ def written(folder):
 
 def test_what_is_written(tmp_path):
     result = analyze(summaries(tmp_path), tmp_path / "analysis")
-    figures = [f"rev1-2-{kind}.svg" for kind in KINDS]
+    drawn = (*KINDS, *UNCERTAINTY)
+    figures = [f"rev1-2-{kind}.svg" for kind in drawn]
     assert sorted(written(tmp_path / "analysis")) == sorted(
         [*result.tables, "ANALYSIS.md", "analysis_summary.json", *figures]
     )
     assert set(CLASSIC_TABLES) <= set(result.tables)
-    for kind, name in zip(KINDS, figures, strict=True):
+    for kind, name in zip(drawn, figures, strict=True):
         paths, sentences = result.figures_of(kind)
         assert ([path.name for path in paths], sentences) == ([name], [])
         assert paths[0].is_file()
+    for kind in SENTENCES:
+        paths, (sentence,) = result.figures_of(kind)
+        assert paths == []
+        assert kind.replace("-", " ") in sentence
 
 
 @pytest.mark.parametrize("name", CLASSIC_TABLES)
@@ -70,7 +81,7 @@ def test_the_summary_counts_what_the_tables_hold(tmp_path):
     }  # fmt: skip
     assert summary["outputs"]["task_cell_summary"] == "task_cell_summary.csv"
     assert summary["outputs"]["markdown"] == "ANALYSIS.md"
-    assert summary["outputs"]["plots"] == [f"rev1-2-{kind}.svg" for kind in KINDS]
+    assert summary["outputs"]["plots"] == [f"rev1-2-{kind}.svg" for kind in (*KINDS, *UNCERTAINTY)]
     assert str(tmp_path) not in json.dumps(summary)
 
 

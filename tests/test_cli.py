@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from project_copy import copy_project
 from runner_kit import ROOT, command, contents, make_report_project, params_file
 
 from shellbench_lib import cli
@@ -109,7 +110,6 @@ def test_the_class_of_an_error_in_the_notebook_is_the_exit_code(tmp_path, raised
         (("report", "alpha.yaml", "-p", "merge_jobs", "no"), ["alpha.yaml: merge_jobs:"]),
         (("report", "alpha.yaml", "-p", "output_dir", "s3://bucket/x"), ["output_dir: must be a local path"]),
         (("report", "alpha.yaml", "--output-root", "s3://bucket/x"), ["--output-root: must be a local path"]),
-        (("report", "alpha.yaml", "./alpha.yaml"), ["alpha.yaml", "given twice"]),
         (("export", "https://example.org/matrix", "out"), ["MATRIX_PATH: must be a local path"]),
         (("export", "sample", "s3://bucket/x"), ["SUMMARIES_DIR: must be a local path"]),
         (("sample", "gs://bucket/x"), ["DIRECTORY: must be a local path"]),
@@ -132,6 +132,16 @@ def test_wrong_usage_is_exit_code_2(tmp_path, arguments):
     assert done.returncode == 2
     assert done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("second", ["./alpha.yaml", "beta.yaml"])
+def test_two_files_for_one_folder_are_refused_before_anything_starts(project, second):
+    params_file(project, "alpha")
+    params_file(project, "beta", matrix_name="alpha")
+    done = command("report", "alpha.yaml", second, cwd=project)
+    assert done.returncode == 2
+    assert one_sentence(done) == f"alpha.yaml and {Path(second)} would write one folder, outputs/alpha"
+    assert not (project / "outputs").exists()
 
 
 def test_a_folder_without_a_manifest_is_not_verified(tmp_path):
@@ -197,7 +207,8 @@ def test_an_interrupted_run_leaves_no_kernel_and_no_report(tmp_path):
     process.send_signal(2)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert b"Traceback" not in stderr
+    assert stderr.decode().startswith("shellbench: cell 9 (`from pathlib import Path`): the run was interrupted")
+    assert stderr.count(b"\n") == 1
     kernel = int((project / "pid").read_text())
     for _ in range(100):
         if not Path(f"/proc/{kernel}").exists():
@@ -205,6 +216,15 @@ def test_an_interrupted_run_leaves_no_kernel_and_no_report(tmp_path):
         time.sleep(0.1)
     assert not Path(f"/proc/{kernel}").exists()
     assert not (project / "outputs" / "alpha" / "report_manifest.json").exists()
+
+
+def test_a_kernel_that_does_not_start_is_one_sentence(project, tmp_path):
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "ipykernel_launcher.py").write_text("raise SystemExit(3)\n")
+    broken = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path / "broken")])}
+    done = command("report", params_file(project, "alpha"), cwd=project, environment=broken)
+    assert done.returncode == 1
+    assert one_sentence(done).startswith("the kernel did not start; run again with --debug")
 
 
 def test_export_and_sample_write_where_they_are_told(tmp_path):
@@ -238,6 +258,21 @@ def test_upload_says_how_to_get_its_packages(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().err == (
         "shellbench: upload needs the optional packages; install them with: pip install 'shellbench-report[upload]'\n"
     )
+
+
+@pytest.mark.parametrize(("dry_run", "code", "words"), [("true", 0, ""), ("false", 2, "run_dir: the built-in sample")])
+def test_the_upload_notebook_runs_through_the_same_runner(tmp_path, dry_run, code, words):
+    project = copy_project(tmp_path / "project")
+    (project / "up.yaml").write_text(f"run_dir: sample\nmatrix_name: up\ndry_run: {dry_run}\n")
+    destination = {"SHELLBENCH_TRACE_S3_URI": "s3://bucket/prefix", "SHELLBENCH_TRACE_S3_OWNER": "123456789012"}
+    done = command("upload", "up.yaml", cwd=project, environment=destination if code else {})
+    assert done.returncode == code
+    assert words in done.stderr
+    saved = contents(project / "outputs" / "up")
+    assert sorted(saved) == (
+        ["trace_upload.failed.ipynb"] if code else ["report_manifest.json", "trace_upload.html", "trace_upload.ipynb"]
+    )
+    assert b"123456789012" not in b"".join(saved.values())
 
 
 @pytest.mark.parametrize("name", COMMANDS)

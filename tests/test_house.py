@@ -28,7 +28,17 @@ FLOORS = (
     {"sources"},
     {"outcomes", "parity", "reconcile", "repairs", "grading", "rows", "leaderboard", "export"},
     {"statistics"},
-    {"analysis", "analysis_page", "blocks", "figure_display", "figures", "inference", "report", "sections"},
+    {
+        "analysis",
+        "analysis_page",
+        "blocks",
+        "sections_inference",
+        "figure_display",
+        "figures",
+        "headline",
+        "report",
+        "sections",
+    },
     {"execution", "manifest", "normalise", "output_folder", "page", "runner", "scrub"},
     {"cli", "__main__"},
 )

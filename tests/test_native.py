@@ -217,7 +217,7 @@ def test_a_lone_surrogate_becomes_the_replacement_character_with_a_finding(tmp_p
 def test_names_that_are_no_utf8_stay_apart(tmp_path):
     write_run(tmp_path)
     for byte in (b"\xfe", b"\xff"):
-        os.rename(tmp_path / "jobs/r1", os.fsencode(tmp_path / "jobs") + b"/r" + byte)
+        (tmp_path / "jobs/r1").rename(tmp_path / "jobs" / os.fsdecode(b"r" + byte))
         write_run(tmp_path)
     paths = [run.run_path for run in read(tmp_path).runs]
     assert len(set(paths)) == 3

@@ -105,6 +105,7 @@ def test_a_page_has_no_script_and_loads_nothing():
         bullets(["one", "two <three>"], numbered=True).html,
         '<div class="table-box"><table class="data"><thead><tr><th scope="col" class="number">n</th></tr></thead></table></div>',
         '<a href="#leaderboard">Leaderboard</a>',
+        '<a href="analysis/leaderboard.csv">leaderboard.csv</a>',
         "",
     ],
 )
@@ -118,6 +119,9 @@ def test_html_of_our_own_is_let_through_as_it_is(text):
         ("<p onclick='x()'>a</p>", "<p>a</p>"),
         ('<a href="javascript:x()">a</a>', "<a>a</a>"),
         ('<a href="https://example.org">a</a>', "<a>a</a>"),
+        ('<a href="//example.org">a</a>', "<a>a</a>"),
+        ('<a href="/etc/passwd">a</a>', "<a>a</a>"),
+        ('<a href="../../x">a</a>', "<a>a</a>"),
         ('<p style="position:fixed">a</p>', "<p>a</p>"),
         ("<script>x()</script>a", "a"),
         ("<style>p {color: red}</style>a", "a"),

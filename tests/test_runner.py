@@ -288,6 +288,16 @@ def test_a_run_killed_half_way_leaves_the_previous_report_and_the_next_run_clean
     assert sorted(entry.name for entry in folder.parent.iterdir()) == [".kept.lock", "kept"]
 
 
+def test_what_a_cell_says_while_it_runs_is_passed_on_without_places(project):
+    cell = 'import os\nimport sys\n\nprint("half way in", os.getcwd() + "/data", file=sys.stderr)'
+    notebook = nbformat.read(project / "notebooks" / "good.ipynb", as_version=4)
+    notebook.cells.append(nbformat.v4.new_code_cell(cell, id="talk"))
+    nbformat.write(notebook, project / "notebooks" / "good.ipynb")
+    heard = []
+    run("good", RunOptions(on_text=heard.append))
+    assert "".join(heard) == "half way in data\n"
+
+
 def test_progress_counts_every_code_cell(project):
     seen = []
     run("good", RunOptions(on_cell=lambda done, total: seen.append((done, total))))

@@ -8,6 +8,7 @@ import pytest
 
 from shellbench_lib.scrub import is_private_name, scrubber, secret_values
 
+SUPER = "/" + "root"  # the home of the superuser
 SECRET = 'pa\'ss <word> & "more"'
 SCRUB = scrubber(
     {
@@ -30,13 +31,15 @@ SCRUB = scrubber(
         ("in /data/client/matrix/jobs/r1: bad", "in matrix/jobs/r1: bad"),
         ("/data/client/matrix-2/jobs", "/data/client/matrix-2/jobs"),
         ("/opt/analyst/.cache", "~/.cache"),
-        ("/home/ann/work and /Users/ben/x and /root/.ssh", "~/work and ~/x and ~/.ssh"),
-        ("{'a': '/home/ann'}", "{'a': '~'}"),
-        ("line\\n/root/x", "line\\n~/x"),
+        (f"/home/user/work and /Users/name/x and {SUPER}/.ssh", "~/work and ~/x and ~/.ssh"),
+        ("{'a': '/home/user'}", "{'a': '~'}"),
+        (f"line\\n{SUPER}/x", "line\\n~/x"),
         ("fix/root/cause and task/home/page", "fix/root/cause and task/home/page"),
         ("/rooted /homely", "/rooted /homely"),
         ("a/b and anthropic/model and 1/2", "a/b and anthropic/model and 1/2"),
         ("</td></tr>", "</td></tr>"),
+        ("give s3://bucket/prefix there", "give s3://bucket/prefix there"),
+        ("s3://bucket/prefix/key s3://bucket/prefix-2", "[redacted] [redacted]"),
         ("s3://bucket-a/prefix/x.tar.gz, s3a://bucket-b", "[redacted] [redacted]"),
         ("https://bucket-a.s3.eu-west-1.amazonaws.com/key?X-Amz-Signature=1", "[redacted]"),
         ("https://user:pass@example.org/x", "https://[redacted]@example.org/x"),
@@ -58,9 +61,12 @@ def test_an_error_message_keeps_the_last_component_of_every_path():
 
 
 def test_a_tree_is_scrubbed_to_its_leaves_but_images_are_not_touched():
-    tree = {"data": {"text/html": "<p>/home/ann/x</p>", "image/png": "aa/root/bb"}, "list": ["/root/y", 1, None, True]}
+    tree = {
+        "data": {"text/html": "<p>/home/user/x</p>", "image/png": f"aa{SUPER}/bb"},
+        "list": [f"{SUPER}/y", 1, None, True],
+    }
     assert SCRUB.tree(tree) == {
-        "data": {"text/html": "<p>~/x</p>", "image/png": "aa/root/bb"},
+        "data": {"text/html": "<p>~/x</p>", "image/png": f"aa{SUPER}/bb"},
         "list": ["~/y", 1, None, True],
     }
 

@@ -46,10 +46,19 @@ def test_the_factors_rows_are_the_same_whichever_policy_the_report_has(policy):
     )  # fmt: skip
 
 
-def test_another_leader_counts_as_a_change():
+def test_another_leader_is_said_and_is_no_change_of_the_verdict():
     a = [[1], [1], [1], [1], [1], [1], [1], [0]]
     b = [[NAN], [NAN], [1], [1], [1], [1], [1], [1]]
     rows = sensitivity(two(a, b))
     leader = rows[rows["factor"] == "leader"].iloc[0]
     assert (leader["leader_zero"], leader["leader_exclude"]) == ("a/m/high", "b/m/high")
-    assert leader["changes"] is True
+    assert (leader["leader_changes"], leader["changes"]) == (True, False)
+
+
+def test_a_lead_that_is_not_significant_does_not_change_by_becoming_narrow():
+    rng = np.random.default_rng(7)
+    for _ in range(40):
+        rewards = [np.where(rng.random((20, 2)) < 0.1, NAN, rng.integers(0, 2, (20, 2))) for _ in "ab"]
+        for row in sensitivity(two(*rewards)).to_dict("records"):
+            significant = {row["verdict_zero"], row["verdict_exclude"]} & {"better", "worse"}
+            assert not row["changes"] or significant

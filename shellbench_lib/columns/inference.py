@@ -44,7 +44,9 @@ _NARROW = (
 INFERENCE_TABLES: dict[str, tuple[Column, ...]] = {
     "leaderboard.csv": (
         _DATASET,
-        _new("rank", "integer", "Rank by mean score, equal ones sharing the better rank; empty without a score."),
+        _new(
+            "rank", "integer", "Rank by mean score, equal ones sharing the better rank; empty without a score.", "rank"
+        ),
         _new("cell", "text", "Cell label, harness/model/effort."),
         _new("harness", "text", "Harness; with split_by, the separating fields in brackets behind it."),
         _new("model_slug", "text", "Model; with split_by, the separating fields in brackets behind it."),
@@ -62,8 +64,8 @@ INFERENCE_TABLES: dict[str, tuple[Column, ...]] = {
         _share("solved_rate", "Share of attempts with a reward of at least 1, mean over tasks."),
         _share("solved_low", "Lower end of its interval."),
         _share("solved_high", "Upper end of its interval."),
-        _new("rank_low", "integer", "Better end of the rank's bootstrap interval."),
-        _new("rank_high", "integer", "Worse end of that interval."),
+        _new("rank_low", "integer", "Better end of the rank's bootstrap interval.", "rank"),
+        _new("rank_high", "integer", "Worse end of that interval.", "rank"),
         _share("probability_best", "Share of the task bootstraps in which the cell is best, ties shared."),
         _new("standing", "text", "leader, tied with the leader, behind the leader, or why that cannot be told."),
         _reward("lead_delta", "Leader less this cell on the tasks both have; empty for the leader."),
@@ -116,7 +118,8 @@ INFERENCE_TABLES: dict[str, tuple[Column, ...]] = {
     ),
     "missing_reward_sensitivity.csv": (
         *_COMPARISON,
-        _new("changes", "boolean", "Whether verdict, narrow or (in the factor leader) the leader differ."),
+        _new("changes", "boolean", "Whether the verdict differs, or whether a significant lead is called narrow."),
+        _new("leader_changes", "boolean", "Whether the policies have different leaders; only in the factor leader."),
         _new("missing_rewards", "integer", "Trials of both cells without a scored reward.", "trials"),
         _tasks("n_tasks_zero", "Shared tasks where a missing reward counts 0."),
         _tasks("n_tasks_exclude", "Shared tasks where it is left out."),

@@ -247,5 +247,7 @@ def adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return Holm's step-down adjusted p; the values must be known."""
+    if len(p_values) < 2:  # nothing to adjust, and the library collects garbage at every call
+        return list(p_values)
     adjusted_values: list[float] = multipletests(p_values, method="holm")[1].tolist()
     return adjusted_values

@@ -1,8 +1,7 @@
 """Would another choice about missing rewards change a verdict? Every comparison under both policies.
 
 The same pairs are compared where a missing reward counts 0 (`zero`) and where it is left out (`exclude`). The pairs
-with the leader keep the leader of the report's own policy; where the other policy has another leader, the row says so
-and counts as changed.
+with the leader keep the leader of the report's own policy; where the other policy has another leader, the row says so.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from shellbench_lib.statistics.comparisons import Comparison, ScoredCells, compare, ranked_cells
+from shellbench_lib.statistics.comparisons import BETTER, WORSE, Comparison, ScoredCells, compare, ranked_cells
 
 SENSITIVITY_FILE = "missing_reward_sensitivity.csv"
 
@@ -23,7 +22,7 @@ def sensitivity_rows(datasets: Sequence[Sequence[Comparison]]) -> list[dict[str,
         datasets: the comparisons of each dataset under the report's policy.
     """
     rows = [row for comparisons in datasets if comparisons for row in _dataset_rows(comparisons)]
-    return sorted(rows, key=lambda row: not row["changes"])
+    return sorted(rows, key=lambda row: not (row["changes"] or row["leader_changes"]))
 
 
 def other_policy(comparisons: Sequence[Comparison]) -> list[Comparison]:
@@ -53,17 +52,22 @@ def _row(zero: Comparison, exclude: Comparison, leaders: tuple[str, str]) -> dic
     left, right = zero.labels()
     dataset, pair = zero.scored.dataset, zero.pair
     leader_zero, leader_exclude = leaders if pair.factor == "leader" else ("", "")
-    changes = (zero.verdict, zero.narrow, leader_zero) != (exclude.verdict, exclude.narrow, leader_exclude)
     return {
         "dataset_key": dataset.dataset_key,
         "factor": pair.factor,
         "left_cell": left,
         "right_cell": right,
-        "changes": changes,
+        "changes": _said(zero) != _said(exclude),
+        "leader_changes": leader_zero != leader_exclude if pair.factor == "leader" else None,
         "missing_rewards": int(dataset.missing[[pair.left, pair.right]].sum()),
         **_policy_columns(zero, "zero", leader_zero),
         **_policy_columns(exclude, "exclude", leader_exclude),
     }
+
+
+def _said(found: Comparison) -> tuple[str, bool | None]:
+    """Return the verdict and, where it is significant, whether the lead is called narrow beside it."""
+    return found.verdict, found.narrow if found.verdict in {BETTER, WORSE} else None
 
 
 def _policy_columns(found: Comparison, policy: str, leader: str) -> dict[str, Any]:
