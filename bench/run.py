@@ -95,7 +95,7 @@ def measure(matrix: Path, many: Path, folder: Path) -> Round:
         "imports": process_seconds(sys.executable, "-c", IMPORTS),
         "export": work("export", matrix, summaries)["seconds"],
         "analysis": work("analysis", summaries, folder / "analysis")["seconds"],
-        "inference": work("inference", summaries, folder / "inference")["seconds"],
+        "inference": work("inference", summaries)["seconds"],
         "report": report_seconds(matrix, folder),
     }
     large = work("export", many, folder / "summaries-many")

@@ -40,13 +40,24 @@ def export(matrix: str, summaries: str) -> Callable[[], object]:
 
 
 def analysis(summaries: str, target: str) -> Callable[[], object]:
-    """Classic analysis: tables, JSON, Markdown and figures."""
-    from shellbench_lib.analysis import analyze
+    """Classic analysis: its tables, JSON, Markdown and the four figures."""
+    from shellbench_lib import analysis as library
 
-    return lambda: analyze(Path(summaries), Path(target))
+    library.TABLE_PRODUCERS = (library.classic_tables,)
+    library.FIGURE_PRODUCERS = (library.classic_plots,)
+    return lambda: library.analyze(Path(summaries), Path(target))
 
 
-WORKS = {work.__name__: work for work in (floor, export, analysis)}
+def inference(summaries: str) -> Callable[[], object]:
+    """Every table that is not classic, with default settings, from tables in memory."""
+    from shellbench_lib import analysis as library
+
+    producers = [produce for produce in library.TABLE_PRODUCERS if produce is not library.classic_tables]
+    given = library.analysis_input(library.read_summaries(Path(summaries)), library.AnalysisSettings())
+    return lambda: [produce(given) for produce in producers]
+
+
+WORKS = {work.__name__: work for work in (floor, export, analysis, inference)}
 
 
 def main() -> int:

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from shellbench_lib import cli, errors
-from shellbench_lib.columns import CLASSIC_TABLES, INFERENCE_TABLES, SUMMARY_TABLES, Column
+from shellbench_lib.columns import SUMMARY_TABLES, TABLES, Column
 from shellbench_lib.conditions import EFFORT_ORDER
 from shellbench_lib.export import TAXONOMY
 from shellbench_lib.findings import FINDING_KINDS
@@ -37,12 +37,12 @@ ROWS = {
     "leaderboard.csv": "one cell of one dataset, the best first",
     "paired_comparisons.csv": "two cells that differ in one factor, compared over their common tasks",
     "task_influence.csv": "one task in one comparison: what the lead is without it",
-    "task_clusters.csv": "one group of tasks",
+    "task_clusters.csv": "one task: its cluster and its row in the heat map",
     "task_quality.csv": "one task: how hard it is, how well it separates the cells, how often it fails to measure",
-    "variance_components.csv": "one source of variance in one dataset",
-    "reliability.csv": "one cell: what it solves at least once and every time",
-    "cost_summary.csv": "one cell: tokens, cost and time, as far as they are known",
-    "missing_reward_sensitivity.csv": "one cell: its score under both policies for missing rewards",
+    "variance_components.csv": "one component, coefficient or planned design of one dataset",
+    "reliability.csv": "one cell and one k: what is solved at least once and every time in k attempts",
+    "cost_summary.csv": "one cell and one quantity: tokens, cost or time, as far as they are known",
+    "missing_reward_sensitivity.csv": "one comparison under both policies for missing rewards, those that change first",
 }
 EXCLUSION_REASONS = {
     "invalid_manifest": "The manifest cannot be read.",
@@ -174,7 +174,7 @@ def page() -> str:
     lines += ["## Parameters of a report", "", *_parameters()]
     lines += ["## Tables", ""]
     lines += _tables("summaries", SUMMARY_TABLES)
-    lines += _tables("analysis", {**CLASSIC_TABLES, **INFERENCE_TABLES})
+    lines += _tables("analysis", {name: columns for name, columns in TABLES.items() if name not in SUMMARY_TABLES})
     lines += ["## Findings", ""]
     shown = [(f"`{code}`", kind.severity, kind.meaning) for code, kind in FINDING_KINDS.items()]
     lines += table(("code", "severity", "meaning"), shown)

@@ -70,6 +70,15 @@ def bullets(sentences: Sequence[str], *, numbered: bool = False) -> Block:
     return Block(f"<{tag}>{items}</{tag}>", "\n".join(f"- {sentence}" for sentence in sentences))
 
 
+def linked(sentences: Sequence[tuple[str, str]]) -> Block:
+    """Return sentences as a numbered list, each with a link to the file that it comes from."""
+    items = Markup("").join(
+        Markup('<li>{} <a href="{}">{}</a></li>').format(text, target, target.rpartition("/")[2])
+        for text, target in sentences
+    )
+    return Block(f'<ol class="headline">{items}</ol>', "\n".join(f"- {text} [{target}]" for text, target in sentences))
+
+
 def table(frame: pd.DataFrame, columns: Sequence[Shown], *, caption: str, limit: int | None = None) -> Block:
     """Return a frame as a table.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,7 @@ from shellbench_lib.tables import write_csv, write_json
 SCHEMA_VERSION = 1
 JSON_FILES = ("aggregate_results.json", "repair_overlay_sensitivity.json")
 LEADERBOARD_FILE = "cleaned_leaderboard.md"
+OWN_FILE = "findings.csv"  # other tools' exports do not have it
 SUMMARY_FILES = (*SUMMARY_TABLES, *JSON_FILES, LEADERBOARD_FILE)
 TAXONOMY = {
     "infra": "The environment, the harness or the verifier's judge failed; the trial says nothing about the agent.",
@@ -105,7 +108,8 @@ def export_matrix(matrix_path: str, summaries_dir: Path, settings: ExportSetting
         OutputError: the folder holds files that are not ours, or cannot be written.
     """
     _refuse_inside(matrix_path, summaries_dir)
-    rows = summary_rows(matrix_path, settings or ExportSettings())
+    with collector_paused():
+        rows = summary_rows(matrix_path, settings or ExportSettings())
     with staged_folder(summaries_dir, lambda name: name in SUMMARY_FILES) as stage:
         _write(stage, rows, (settings or ExportSettings()).split_by)
     return rows.summary
@@ -119,6 +123,34 @@ def _refuse_inside(matrix_path: str, summaries_dir: Path) -> None:
         raise OutputError(
             f"{summaries_dir.name}: lies inside matrix_path, which is never written; choose another output folder"
         )
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Keep the garbage collector out: records hold no cycles, and it would walk all of them again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@contextmanager
+def own_summaries(folder: Path) -> Iterator[Path]:
+    """Give a summaries folder of ours: the folder itself, or for another tool's export a temporary translation of it.
+
+    Raises:
+        InputError: the export cannot be read; see `sources.aggregates`.
+    """
+    if not looks_like_aggregates(folder) or (folder / OWN_FILE).is_file():
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="shellbench-summaries-") as temporary:
+        translated = Path(temporary) / folder.name
+        export_matrix(str(folder), translated)
+        yield translated
 
 
 def summary_rows(matrix_path: str, settings: ExportSettings) -> SummaryRows:

@@ -20,9 +20,9 @@ class Figures:
         from IPython.display import SVG, display  # noqa: PLC0415 - only a notebook needs it
 
         for path in self.paths:
-            display(SVG(data=path.read_text(encoding="utf-8")))
+            display(SVG(data=path.read_text(encoding="utf-8")))  # type: ignore[no-untyped-call]
         if self.sentences:
-            display(paragraph(*self.sentences))
+            display(paragraph(*self.sentences))  # type: ignore[no-untyped-call]
 
     def __repr__(self) -> str:
         """Return the names of the figures and the sentences."""

@@ -66,6 +66,16 @@ FINDING_KINDS: dict[str, FindingKind] = {
     ),
     "unfinished_job": FindingKind("warning", "A job has no finish time or fewer trials than it planned."),
     "foreign_result_file": FindingKind("note", "A result.json is not a trial's."),
+    "duplicate_trial": FindingKind("warning", "One trial is stored several times; it counts once."),
+    "regraded_trial": FindingKind(
+        "note", "A trial verifies another one anew; the tokens and cost that it copies are left out."
+    ),
+    "partial_usage": FindingKind(
+        "note", "Some steps of a trial recorded no tokens or cost; the sum covers the other steps."
+    ),
+    "several_jobs_in_one": FindingKind(
+        "warning", "One job directory holds trials of several jobs; they count as attempts in order of time."
+    ),
     # Tasks and trials
     "missing_task": FindingKind("error", "An expected task has no result; its run is incomplete."),
     "duplicate_result": FindingKind("warning", "An expected task has several results; the earliest scores."),

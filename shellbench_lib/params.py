@@ -125,7 +125,14 @@ def _unique_mapping(loader: _TextLoader, node: yaml.MappingNode) -> dict[Any, An
     return yaml.SafeLoader.construct_mapping(loader, node, deep=True)
 
 
+def _whole_text(loader: _TextLoader, node: yaml.ScalarNode) -> str:
+    """JSON, which is YAML too, writes a character outside the basic plane as two escapes."""
+    text: str = yaml.SafeLoader.construct_scalar(loader, node)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 _TextLoader.add_constructor("tag:yaml.org,2002:map", _unique_mapping)
+_TextLoader.add_constructor("tag:yaml.org,2002:str", _whole_text)
 
 
 def parse_yaml_value(text: str) -> Any:

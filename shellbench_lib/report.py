@@ -12,13 +12,15 @@ from typing import Any
 
 import pandas as pd
 
-from shellbench_lib import sections
+from shellbench_lib import sections, sections_inference
 from shellbench_lib.analysis import AnalysisResult, AnalysisSettings, analyze
-from shellbench_lib.blocks import Block, paragraph
+from shellbench_lib.blocks import Block, linked, paragraph
 from shellbench_lib.export import ExportSettings, InputSummary, export_matrix
 from shellbench_lib.figure_display import Figures
+from shellbench_lib.headline import HeadlineTables, first_screen
 from shellbench_lib.params import ReportParameters, check_parameters
 from shellbench_lib.paths import local_path
+from shellbench_lib.statistics.clusters import too_few_cells
 from shellbench_lib.statistics.outcomes import outcomes_by_cell, policy_by_cell
 from shellbench_lib.summaries import SummaryTables, read_findings, read_summaries
 
@@ -89,6 +91,57 @@ class MatrixReport:
     def outcomes(self) -> Block:
         """Show how the trials of each cell ended."""
         return sections.outcome_table(outcomes_by_cell(self.analysis.datasets, self.summaries.tasks))
+
+    def usage(self) -> Block:
+        """Show what the cells spent."""
+        return sections.usage_table(self._table("cost_summary.csv"))
+
+    def first_screen(self) -> Block:
+        """Say in at most eight sentences what the tables show."""
+        tables = HeadlineTables(
+            runs=self.summaries.runs,
+            leaderboard=self._table("leaderboard.csv"),
+            comparisons=self._table("paired_comparisons.csv"),
+            influence=self._table("task_influence.csv"),
+            sensitivity=self._table("missing_reward_sensitivity.csv"),
+            confidence_level=self.parameters.confidence_level,
+            missing_reward=self.parameters.missing_reward,
+        )
+        return linked([(sentence.text, sentence.table) for sentence in first_screen(tables)])
+
+    def leaderboard(self) -> Block:
+        """Show the cells by mean score with their uncertainty."""
+        return sections_inference.leaderboard(self._table("leaderboard.csv"), self.parameters.confidence_level)
+
+    def comparisons(self, factor: str) -> Block:
+        """Show the paired comparisons of one factor: harness, effort or model."""
+        found = self._table("paired_comparisons.csv")
+        return sections_inference.comparisons(found, factor, self.parameters.confidence_level)
+
+    def influence(self) -> Block:
+        """Show which tasks carry the significant differences."""
+        return sections_inference.influence(self._table("paired_comparisons.csv"), self._table("task_influence.csv"))
+
+    def task_clusters(self) -> Block:
+        """Show the tasks that succeed and fail together."""
+        sentences = [text for dataset in self.analysis.datasets if (text := too_few_cells(dataset))]
+        return sections_inference.clusters(self._table("task_clusters.csv"), sentences)
+
+    def signal_and_noise(self) -> Block:
+        """Show the variance components and what another design would buy."""
+        return sections_inference.variance(self._table("variance_components.csv"))
+
+    def task_quality(self) -> Block:
+        """Show the tasks that are saturated, impossible, flaky, misleading or infra-prone."""
+        return sections_inference.quality(self._table("task_quality.csv"))
+
+    def reliability(self) -> Block:
+        """Show pass@k and pass^k."""
+        return sections_inference.reliability(self._table("reliability.csv"))
+
+    def sensitivity(self) -> Block:
+        """Show every verdict under both missing-reward policies."""
+        return sections_inference.sensitivity(self._table("missing_reward_sensitivity.csv"))
 
     def missing_reward_policy(self) -> Block:
         """Say what the other missing-reward policy would change."""

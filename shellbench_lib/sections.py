@@ -15,12 +15,16 @@ from shellbench_lib.findings import FINDING_KINDS
 MIXED_CODE = "mixed_condition"
 TOLERANCE = 1e-9  # a difference of this size is rounding, so that 0.5 counts as 0.5
 FINDINGS_SHOWN = 40
-_DATASET = Shown("dataset_key", "Dataset")
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
     """Return a count with its noun, `1 run` or `2 runs`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def dataset_column(frame: pd.DataFrame) -> list[Shown]:
+    """Return the dataset's column where a frame holds several datasets; one dataset is named once, above."""
+    return [Shown("dataset_key", "Dataset")] if len(set(frame["dataset_key"])) > 1 else []
 
 
 def input_overview(found: InputSummary, findings: pd.DataFrame) -> Block:
@@ -49,7 +53,7 @@ def dataset_table(datasets: Sequence[dict[str, Any]]) -> Block:
         else "One dataset."
     )
     columns = [
-        _DATASET,
+        Shown("dataset_key", "Dataset"),
         Shown("suite_task_count", "Tasks", "integer"),
         Shown("total_runs", "Runs", "integer"),
         Shown("eligible_runs", "Eligible runs", "integer"),
@@ -80,10 +84,10 @@ def exclusions(runs: pd.DataFrame) -> Block:
         caption=f"{len(excluded)} of {count(len(runs), 'run')} excluded; excluded runs stay in every listing.",
     )
     listing = table(
-        excluded,
+        excluded.assign(reasons=excluded["exclusion_reasons"].str.replace(";", ", ")),
         [
             Shown("run_path", "Run"),
-            Shown("exclusion_reasons", "Reasons"),
+            Shown("reasons", "Reasons"),
             Shown("score", "Score", "score"),
             Shown("coverage", "Coverage", "percent"),
             Shown("missing_tasks", "Missing tasks", "integer"),
@@ -124,7 +128,7 @@ def task_cells(cells: pd.DataFrame, limit: int) -> Block:
     return table(
         several,
         [
-            _DATASET,
+            *dataset_column(several),
             Shown("harness", "Harness"),
             Shown("model_slug", "Model"),
             Shown("reasoning_effort", "Effort"),
@@ -145,7 +149,7 @@ def high_variance_tasks(diagnostics: pd.DataFrame, threshold: float, limit: int)
     return table(
         diagnostics,
         [
-            _DATASET,
+            *dataset_column(diagnostics),
             Shown("task_name", "Task"),
             Shown("cell_count", "Cells", "integer"),
             Shown("mean_cell_reward", "Mean", "score"),
@@ -180,7 +184,7 @@ def delta_overview(deltas: pd.DataFrame, keys: Sequence[str], left: str, right: 
     return table(
         overview,
         [
-            _DATASET,
+            *dataset_column(overview),
             *(Shown(key, key.replace("_", " ").capitalize()) for key in keys),
             Shown(left, left.replace("_", " ").capitalize()),
             Shown(right, right.replace("_", " ").capitalize()),
@@ -198,35 +202,31 @@ def delta_overview(deltas: pd.DataFrame, keys: Sequence[str], left: str, right: 
 def outcome_table(outcomes: pd.DataFrame) -> Block:
     """Show how the trials of each cell ended."""
     names = list(TAXONOMY)
-    columns = [_DATASET, Shown("cell", "Cell"), Shown("trials", "Trials", "integer")]
+    columns = [*dataset_column(outcomes), Shown("cell", "Cell"), Shown("trials", "Trials", "integer")]
     columns += [Shown(name, name.replace("_", " "), "integer") for name in names]
     columns.append(Shown("missing_rewards", "without a reward", "integer"))
     return table(outcomes, columns, caption="Trials of eligible runs by outcome class; they add up to the trials.")
 
 
-def usage_table(cells: pd.DataFrame) -> Block:
-    """Show tokens, cost and time per trial of each cell, with how many trials were known."""
+def usage_table(costs: pd.DataFrame) -> Block:
+    """Show tokens, cost and time of each cell, with how many trials and runs were known."""
     return table(
-        cells,
+        costs,
         [
-            _DATASET,
+            *dataset_column(costs),
             Shown("cell", "Cell"),
+            Shown("quantity", "Quantity"),
+            Shown("unit", "Unit"),
+            Shown("known_trials", "Known trials", "integer"),
             Shown("trials", "Trials", "integer"),
-            *(
-                shown
-                for name, heading, kind in (
-                    ("n_input_tokens", "Input tokens", "integer"),
-                    ("n_output_tokens", "Output tokens", "integer"),
-                    ("cost_usd", "Cost in US dollars", "money"),
-                    ("duration_sec", "Seconds", "seconds"),
-                )
-                for shown in (
-                    Shown(f"{name}_mean", f"{heading} per trial", kind),  # type: ignore[arg-type]
-                    Shown(f"{name}_known", "known", "integer"),
-                )
-            ),
+            Shown("per_trial", "Per trial", "money"),
+            Shown("known_runs", "Known runs", "integer"),
+            Shown("runs", "Runs", "integer"),
+            Shown("per_run", "Per run", "money"),
+            Shown("per_solved", "Per solved task", "money"),
+            Shown("reason", "Why empty"),
         ],
-        caption="Means over the trials of eligible runs where the value is known; an unknown value is never 0.",
+        caption="Per trial: mean over known trials. Per run and per solved task: fully known runs only.",
     )
 
 
@@ -238,14 +238,15 @@ def policy_table(policies: pd.DataFrame, policy: str) -> Block:
     return table(
         affected,
         [
-            _DATASET,
+            *dataset_column(affected),
             Shown("cell", "Cell"),
             Shown("missing_rewards", "Missing rewards", "integer"),
             Shown("mean_zero", "Mean under zero", "score"),
             Shown("mean_exclude", "Mean under exclude", "score"),
             Shown("difference", "Difference", "signed"),
         ],
-        caption=f"This report uses the policy {policy}. {len(affected)} of {count(len(policies), 'cell')} miss a reward.",
+        caption=f"This report uses the policy {policy}. "
+        f"{len(affected)} of {count(len(policies), 'cell')} miss a reward.",
     )
 
 
@@ -265,13 +266,20 @@ def findings_tables(findings: pd.DataFrame) -> Block:
         ],
         caption=f"{count(len(findings), 'finding')}; all of them stand in summaries/findings.csv.",
     )
+    serious = findings[findings["severity"] != "note"]
+    grouped = serious.groupby(["severity", "code", "run_path"], sort=False)
+    listed = grouped.agg(count=("code", "size"), task=("task", "first"), message=("message", "first")).reset_index()
     listing = table(
-        findings[findings["severity"] != "note"],
+        listed,
         [
-            Shown(name, name.replace("_", " ").capitalize())
-            for name in ("severity", "code", "run_path", "task", "message")
+            Shown("severity", "Severity"),
+            Shown("code", "Code"),
+            Shown("run_path", "Run"),
+            Shown("count", "Count", "integer"),
+            Shown("task", "First task or trial"),
+            Shown("message", "First message"),
         ],
-        caption="Errors and warnings, the most serious first.",
+        caption="Errors and warnings by run, the most serious first.",
         limit=FINDINGS_SHOWN,
     )
     return stack([summary, listing])

@@ -60,8 +60,9 @@ def slug(text: str) -> str:
 def file_names(labels: Iterable[str]) -> dict[str, str]:
     """Give each distinct label a file name of its own, also on a case-insensitive, normalising file system.
 
-    The name is the slug alone where it is unambiguous. A label whose slug is shared, empty, too long, made of dots
-    or reserved by an operating system gets a digest of the exact label appended, whatever the order of the labels.
+    The name is the slug alone where it is unambiguous. A label whose slug is shared, empty, too long, starts or ends
+    with a dot or is reserved by an operating system gets a digest of the exact label appended and no dot, whatever
+    the order of the labels.
     """
     distinct = sorted(set(labels))
     slugs = {label: slug(label) for label in distinct}
@@ -71,9 +72,9 @@ def file_names(labels: Iterable[str]) -> dict[str, str]:
     names = {}
     for label in distinct:
         base = slugs[label]
-        unsafe = not base.strip(".") or base.split(".")[0] in _RESERVED or base.endswith(".")
+        unsafe = not base or "." in {base[0], base[-1]} or base.split(".")[0] in _RESERVED
         if counts[base] > 1 or unsafe or len(base) > SLUG_BYTES:
             digest = hashlib.sha256(label.encode("utf-8", "surrogatepass")).hexdigest()[:10]
-            base = f"{base[:SLUG_BYTES].strip('.-') or 'name'}-{digest}"
+            base = f"{base[:SLUG_BYTES].replace('.', '-').strip('-') or 'name'}-{digest}"
         names[label] = base
     return names

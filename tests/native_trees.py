@@ -65,7 +65,11 @@ def write_run(root: Path, name="r1", trials=None, *, jobs="jobs", **values) -> P
     write(folder / "run_manifest.json", {key: value for key, value in found.items() if value is not ABSENT})
     for directory, value in trials.items():
         task = directory.partition("__")[0]
-        content = value if isinstance(value, dict | str | bytes) else result(task, value, trial_name=directory, id=f"{name} {directory}")
+        content = (
+            value
+            if isinstance(value, dict | str | bytes)
+            else result(task, value, trial_name=directory, id=f"{name} {directory}")
+        )
         write(folder / directory / "result.json", content)
     return folder
 

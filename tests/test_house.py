@@ -24,17 +24,27 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 FLOORS = (
     {"errors", "text", "findings"},
     {"paths", "conditions", "records", "columns", "tables", "staging"},
-    {"params", "sample", "sample_files"},
+    {"harbor_outcome", "params", "sample", "sample_files", "summaries"},
     {"sources"},
     {"outcomes", "parity", "reconcile", "repairs", "grading", "rows", "leaderboard", "export"},
     {"statistics"},
-    {"analysis", "inference", "figures", "blocks", "report"},
-    {"runner"},
+    {
+        "analysis",
+        "analysis_page",
+        "blocks",
+        "sections_inference",
+        "figure_display",
+        "figures",
+        "headline",
+        "report",
+        "sections",
+    },
+    {"execution", "manifest", "normalise", "output_folder", "page", "runner", "scrub"},
     {"cli", "__main__"},
 )
 WALLED = "upload"
 UPLOAD_DOORS = {"cli"}  # the upload command imports the wing when it is called
-UPLOAD_NEEDS = {"errors", "text", "paths", "params", "staging", "tables"}
+UPLOAD_NEEDS = {"errors", "text", "paths", "params", "staging", "tables", "blocks", "runner"}
 CLOUD = {"boto3", "botocore", "s3transfer"}
 MAX_FUNCTION_LINES = 60
 MAX_MEDIAN_LINES = 12
@@ -72,7 +82,8 @@ def known_rooms() -> frozenset[str]:
 
 
 def floor(name: str) -> int:
-    return next(number for number, names in enumerate(FLOORS) if name in names)
+    """The number of a module's floor; one that has none yet stands on the roof."""
+    return next((number for number, names in enumerate(FLOORS) if name in names), len(FLOORS))
 
 
 def functions() -> list[tuple[str, int]]:
@@ -149,8 +160,8 @@ def test_importing_everything_else_loads_no_cloud_client_and_no_upload():
         f"import importlib, sys\nfor name in {names!r}: importlib.import_module(name)\n"
         f"print(sorted(name for name in sys.modules if name.split('.')[0] in {CLOUD!r} or 'lib.upload' in name))"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
 
 
 def test_every_module_says_what_it_answers():

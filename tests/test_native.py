@@ -217,7 +217,7 @@ def test_a_lone_surrogate_becomes_the_replacement_character_with_a_finding(tmp_p
 def test_names_that_are_no_utf8_stay_apart(tmp_path):
     write_run(tmp_path)
     for byte in (b"\xfe", b"\xff"):
-        os.rename(tmp_path / "jobs/r1", os.fsencode(tmp_path / "jobs") + b"/r" + byte)
+        (tmp_path / "jobs/r1").rename(tmp_path / "jobs" / os.fsdecode(b"r" + byte))
         write_run(tmp_path)
     paths = [run.run_path for run in read(tmp_path).runs]
     assert len(set(paths)) == 3
@@ -228,7 +228,10 @@ def test_names_that_are_no_utf8_stay_apart(tmp_path):
 
 
 @pytest.mark.parametrize("key", ["repetition", "repetition_index", "repeat", "repeat_index"])
-@pytest.mark.parametrize(("value", "expected"), [(0, 0), (3, 3), ("2", 2), (2.0, 2), (True, None), ("x", None), (1.5, None), ([1], None), (1e30, None)])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(0, 0), (3, 3), ("2", 2), (2.0, 2), (True, None), ("x", None), (1.5, None), ([1], None), (1e30, None)],
+)
 def test_the_repetition_is_the_first_alias_and_zero_is_a_value(tmp_path, key, value, expected):
     write_run(tmp_path, "run-r7", **{"repetition": ABSENT, key: value})
     matrix = read(tmp_path)
@@ -325,7 +328,9 @@ def test_a_task_that_is_listed_twice_is_one_task_and_a_finding(tmp_path):
     assert [found.code for found in findings] == ["duplicate_expected_task"]
 
 
-@pytest.mark.parametrize("prefix", ["/home/someone/suite", "C:\\Users\\someone\\suite", "~/suite", "file:///srv/someone"])
+@pytest.mark.parametrize(
+    "prefix", ["/home/someone/suite", "C:\\Users\\someone\\suite", "~/suite", "file:///srv/someone"]
+)
 def test_a_machine_path_of_a_task_never_shows(tmp_path, prefix):
     sep = "\\" if "\\" in prefix else "/"
     paths = [f"{prefix}{sep}one{sep}x", f"{prefix}{sep}two{sep}x", f"{prefix}{sep}y"]

@@ -126,7 +126,9 @@ def test_an_exception_beside_a_clean_outcome_still_decides_but_not_by_the_exit_c
 
 
 def test_the_scorecard_decides_first():
-    found = outcome("AgentTimeoutError", "slow", outcome_kind="agent_error", scorecard_infra_message="the judge is away")
+    found = outcome(
+        "AgentTimeoutError", "slow", outcome_kind="agent_error", scorecard_infra_message="the judge is away"
+    )
     assert (found.classification, found.kind, found.reward) == ("infra", "infra_error", None)
     assert (found.exception_type, found.exception_message) == ("VerifierJudgeInfraError", "the judge is away")
     assert found.reason == "the judge is away"

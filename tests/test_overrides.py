@@ -6,8 +6,10 @@ from shellbench_lib.params import Override
 from shellbench_lib.records import Condition
 from shellbench_lib.sources.overrides import OverrideRules
 
+RECORDED = Condition(harness="recorded", model_slug="m1")
 
-def apply(path, *rules, condition=Condition(harness="recorded", model_slug="m1")):
+
+def apply(path, *rules, condition=RECORDED):
     overrides = OverrideRules([Override(match=match, set=values) for match, values in rules])
     return overrides.apply(condition, path), overrides.unused()
 

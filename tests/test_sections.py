@@ -39,7 +39,7 @@ def test_exclusions_count_reasons_first():
     )
     text = sections.exclusions(runs).text
     assert text.index("2 of 3 runs excluded") < text.index("incomplete | 2 | 2") < text.index("infra_dominated | 0 | 1")
-    assert "a | incomplete;infra_dominated | 0.1000 | 50.0% | 1 | 2" in text
+    assert "a | incomplete, infra_dominated | 0.1000 | 50.0% | 1 | 2" in text
     assert "c |" not in text
 
 
@@ -60,7 +60,7 @@ def test_delta_overview_counts_both_directions():
     )
     block = sections.delta_overview(deltas, ("model_slug", "reasoning_effort"), "left_harness", "right_harness", 0.5)
     assert "1 comparison over 4 task deltas; a positive delta favours the left harness." in block.text
-    assert "d:4 | m | high | a | b | 4 | +0.2500 | 2 | 1 | 3" in block.text
+    assert "m | high | a | b | 4 | +0.2500 | 2 | 1 | 3" in block.text
 
 
 def test_a_blank_effort_keeps_its_comparison():
@@ -75,7 +75,7 @@ def test_a_blank_effort_keeps_its_comparison():
         }
     )
     block = sections.delta_overview(deltas, ("model_slug", "reasoning_effort"), "left_harness", "right_harness", 0.5)
-    assert "d:1 | m | \u2013 | a | b | 1 | +0.2500 | 1 | 0 | 0" in block.text
+    assert "m | \u2013 | a | b | 1 | +0.2500 | 1 | 0 | 0" in block.text
 
 
 def test_no_pair_is_a_sentence():
@@ -99,7 +99,7 @@ def test_policy_table_shows_an_undefined_mean_as_unknown():
             "difference": [np.nan],
         }
     )
-    assert "d | a/b/c | 2 | 0.0000 | \u2013 | \u2013" in sections.policy_table(table, "exclude").text
+    assert "a/b/c | 2 | 0.0000 | \u2013 | \u2013" in sections.policy_table(table, "exclude").text
 
 
 def test_findings_are_counted_by_kind():

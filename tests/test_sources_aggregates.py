@@ -6,8 +6,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from summary_data import run, trial, write_tables
 
+from shellbench_lib.analysis import analyze
 from shellbench_lib.columns import TABLES, names
 from shellbench_lib.errors import InputError
+from shellbench_lib.export import export_matrix
 from shellbench_lib.findings import FINDING_KINDS
 from shellbench_lib.sources.aggregates import looks_like_aggregates, read_aggregates
 from shellbench_lib.tables import csv_text
@@ -78,7 +80,9 @@ def test_our_own_tables_come_back_byte_for_byte(tmp_path):
     folder = write_tables(tmp_path / "s", *own_rows())
     export = read_aggregates(folder)
     assert written(export) == tuple((folder / name).read_bytes().decode() for name in (RUNS, TASKS))
-    assert export.findings == []
+    assert [(found.code, found.run_path, found.task) for found in export.findings] == [
+        ("missing_reward", "jobs/r0", "-2")
+    ]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -189,7 +193,7 @@ def test_runs_of_one_label_cannot_be_told_apart_and_do_not_count(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "reward", "code"),
-    [("", None, ""), ("0.25", 0.25, ""), ("1e-1", 0.1, ""), ("abc", None, "reward_not_a_number"),
+    [("", None, "missing_reward"), ("0.25", 0.25, ""), ("1e-1", 0.1, ""), ("abc", None, "reward_not_a_number"),
      ("nan", None, "reward_not_a_number"), ("inf", None, "reward_not_a_number"), ("True", None, "reward_not_a_number"),
      ("1.5", 1.5, "reward_out_of_range"), ("-0.5", -0.5, "reward_out_of_range")],
 )  # fmt: skip
@@ -300,3 +304,25 @@ def test_the_digest_follows_the_bytes_and_not_the_place(tmp_path):
     two = read_upstream(tmp_path / "2", [UPSTREAM_RUN], [UPSTREAM_TASK])
     other = read_upstream(tmp_path / "3", [UPSTREAM_RUN], [UPSTREAM_TASK | {"reward": "0"}])
     assert one.input_sha256 == two.input_sha256 != other.input_sha256
+
+
+def test_an_upstream_export_goes_through_to_summaries_and_analysis(tmp_path):
+    bare = {name: value for name, value in UPSTREAM_RUN.items() if name not in {"coverage", "exact_passes"}}
+    tasks = [UPSTREAM_TASK, UPSTREAM_TASK | {"task_name": "b", "reward": "0"}]
+    folder = upstream(tmp_path / "export", [bare], tasks)
+    found = export_matrix(str(folder), tmp_path / "summaries")
+    assert (found.kind, found.run_count, found.eligible_run_count, found.trials_scored) == ("aggregate", 1, 1, 2)
+    cells = analyze(tmp_path / "summaries", tmp_path / "analysis").tables["task_cell_summary.csv"]
+    assert cells[["harness", "task_name", "mean_reward"]].to_numpy().tolist() == [
+        ["alpha", "a", 1.0],
+        ["alpha", "b", 0.0],
+    ]
+    (line,) = [x for x in (tmp_path / "summaries" / "cleaned_leaderboard.md").read_text().splitlines() if "alpha" in x]
+    assert line.count(" - |") == 2  # exact passes and pass rate are not known
+
+
+def test_exporting_our_own_export_again_gives_the_same_tables(tmp_path):
+    folder = write_tables(tmp_path / "s", *own_rows())
+    export_matrix(str(folder), tmp_path / "again")
+    for name in (RUNS, TASKS):
+        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()

@@ -3,20 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from score_data import array_dataset as dataset
 
-from shellbench_lib.statistics.cells import Cell, DatasetScores
 from shellbench_lib.statistics.outcomes import outcomes_by_cell, policy_by_cell
-
-
-def dataset(rewards, attempted=None):
-    rewards = np.array(rewards, dtype=float)
-    attempted = np.ones(rewards.shape, dtype=bool) if attempted is None else np.array(attempted, dtype=bool)
-    cells = tuple(
-        Cell(f"h{index}", "m", "high", ("m",), tuple(f"run-{index}-{rep}" for rep in range(rewards.shape[2])))
-        for index in range(rewards.shape[0])
-    )
-    tasks = tuple(f"t{index}" for index in range(rewards.shape[1]))
-    return DatasetScores("rev:2", "rev", 2, cells, tasks, rewards, attempted)
 
 
 def test_the_two_policies_differ_by_the_missing_reward_only():
@@ -51,7 +40,7 @@ def test_classes_are_counted_over_scoring_rows_of_the_cells_runs():
     scores = dataset([[[1.0], [np.nan]]])
     tasks = pd.DataFrame(
         {
-            "run_path": ["run-0-0", "run-0-0", "run-0-0", "excluded"],
+            "run_path": ["h0-r1", "h0-r1", "h0-r1", "excluded"],
             "classification": ["pass", "agent_exit", "infra", "pass"],
             "reward": [1.0, np.nan, np.nan, 1.0],
             "scorable": [True, True, False, True],

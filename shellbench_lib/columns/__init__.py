@@ -10,7 +10,17 @@ from shellbench_lib.columns.classic import CLASSIC_TABLES
 from shellbench_lib.columns.inference import INFERENCE_TABLES
 from shellbench_lib.columns.schema import Column, ColumnType, names
 from shellbench_lib.columns.summaries import SUMMARY_TABLES
+from shellbench_lib.columns.supporting import SUPPORTING_TABLES
 
-TABLES: dict[str, tuple[Column, ...]] = {**SUMMARY_TABLES, **CLASSIC_TABLES, **INFERENCE_TABLES}
+TABLES: dict[str, tuple[Column, ...]] = {**SUMMARY_TABLES, **CLASSIC_TABLES, **INFERENCE_TABLES, **SUPPORTING_TABLES}
 
-__all__ = ["CLASSIC_TABLES", "INFERENCE_TABLES", "SUMMARY_TABLES", "TABLES", "Column", "ColumnType", "names"]
+__all__ = [
+    "CLASSIC_TABLES",
+    "INFERENCE_TABLES",
+    "SUMMARY_TABLES",
+    "SUPPORTING_TABLES",
+    "TABLES",
+    "Column",
+    "ColumnType",
+    "names",
+]

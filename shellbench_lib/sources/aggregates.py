@@ -285,6 +285,8 @@ def _judge_reward(row: Row, text: str, table: _Table) -> None:
             note("reward_not_a_number", f"{text!r} is no finite number; treated as no reward")
             flags = [*filter(None, row["reward_flags"].split(";")), "reward_not_a_number"]
             row["reward_flags"] = ";".join(dict.fromkeys(flags))
+        elif row["scorable"] and row["classification"] != "infra":
+            note("missing_reward", f"class {row['classification'] or '(not recorded)'} without a reward")
         return
     if row["classification"] in UNSCORED_CLASSES:
         row["recorded_reward"], row["reward"] = reward, None

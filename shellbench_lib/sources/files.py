@@ -100,13 +100,13 @@ class MatrixFolder:
             return None
         return target if target.is_relative_to(self.root) else None
 
-    def read_bytes(self, path: str) -> bytes | None:
-        """Return a file's bytes, `None` where there is no file of this name.
+    def read_bytes(self, path: str, *, limit: int = MAX_JSON_BYTES) -> bytes | None:
+        """Return a file's bytes, `None` where there is no file of this name; more than `limit` bytes are refused.
 
         Raises:
             UnreadableFileError: it is no regular file, too large, a link out of the matrix, or cannot be read.
         """
-        full = f"{self.root}/{path}"  # once for every trial; pathlib costs more than the read
+        full = f"{self.root}/{path}"
         try:
             descriptor = os.open(full, _OPEN_FLAGS)
         except FileNotFoundError:
@@ -122,12 +122,7 @@ class MatrixFolder:
                 raise UnreadableFileError(self._cause(second)) from second
         try:
             self._require_inner(path)
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise UnreadableFileError("is no regular file")
-            if status.st_size > MAX_JSON_BYTES:
-                raise UnreadableFileError(f"is larger than {MAX_JSON_BYTES // 2**20} MiB")
-            data = _read_all(descriptor, status.st_size)
+            data = _read_regular(descriptor, limit)
         except OSError as error:
             raise UnreadableFileError(self._cause(error)) from error
         finally:
@@ -149,13 +144,15 @@ class MatrixFolder:
             return "is a symbolic link that leaves matrix_path"
         return f"cannot be read: {error.strerror}"
 
-    def read_object(self, path: str, *, run_path: str = "") -> tuple[dict[str, Any], bytes] | None:
+    def read_object(
+        self, path: str, *, run_path: str = "", limit: int = MAX_JSON_BYTES
+    ) -> tuple[dict[str, Any], bytes] | None:
         """Return a file's JSON object and its bytes, `None` where there is no file of this name.
 
         What was tolerated is noted under the run. Raises:
             UnreadableFileError: the file cannot be read, is not JSON or is not an object.
         """
-        data = self.read_bytes(path)
+        data = self.read_bytes(path, limit=limit)
         if data is None:
             return None
         try:
@@ -182,12 +179,20 @@ class MatrixFolder:
         return repaired
 
 
-def _read_all(descriptor: int, size: int) -> bytes:
-    """Return a file's bytes by plain system calls: a buffered stream costs as much as reading a small file does."""
-    data = os.read(descriptor, size + 1)
-    while len(data) < size and (more := os.read(descriptor, size + 1 - len(data))):
-        data += more
-    return data
+def _read_regular(descriptor: int, limit: int) -> bytes:
+    """Return the bytes of an open file. One system call in the usual case: a matrix has many small files."""
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise UnreadableFileError("is no regular file")
+    if status.st_size > limit:
+        raise UnreadableFileError(f"is larger than {limit // 2**20} MiB")
+    data = os.read(descriptor, status.st_size + 1)
+    if len(data) == status.st_size:
+        return data
+    parts = [data]  # the call was cut short, or the file changed its size meanwhile
+    while parts[-1]:
+        parts.append(os.read(descriptor, status.st_size + 1))
+    return b"".join(parts)
 
 
 def repair_text(value: Any) -> Any:

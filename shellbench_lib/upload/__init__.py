@@ -1,1 +1,1 @@
-"""Publishing raw traces to a bucket that is proved private. The only place that imports boto3."""
+"""Publishing a run's raw traces to a bucket that is proved private; nothing else in the project imports it."""

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shellbench_lib.figures import BoxPlot, Drawn, Group, draw
+from shellbench_lib.figures.boxes import NAME_LIMIT, BoxPlot, Drawn, Group, draw
 from shellbench_lib.statistics.cells import Cell, DatasetScores, MissingReward
 from shellbench_lib.statistics.deltas import ConditionPairs, effort_pairs, harness_pairs
+from shellbench_lib.text import shorten
 
 RUN_SCORES, HARNESS_DELTAS = "run-score-distributions", "harness-task-deltas"
 EFFORT_DELTAS, VARIANCE = "reasoning-task-deltas", "highest-variance-tasks"
@@ -29,7 +30,7 @@ def run_score_plot(dataset: DatasetScores, run_scores: Mapping[str, float]) -> B
         for cell in dataset.cells
     ]
     return BoxPlot(
-        f"Run scores by cell, dataset {dataset.dataset_key}",
+        f"Run scores by cell, dataset {shorten(dataset.dataset_key, NAME_LIMIT)}",
         "Run score (a missing reward counts 0)",
         f"{_BOXES}runs. Colour: harness.",
         tuple(groups),
@@ -40,7 +41,7 @@ def harness_plot(dataset: DatasetScores, missing_reward: MissingReward) -> BoxPl
     """Return the task deltas of every two harnesses at one model and effort."""
     groups = _delta_groups(dataset, harness_pairs(dataset), missing_reward, "harness")
     return BoxPlot(
-        f"Harness task deltas, dataset {dataset.dataset_key}",
+        f"Harness task deltas, dataset {shorten(dataset.dataset_key, NAME_LIMIT)}",
         "Left less right harness, mean reward of a task",
         f"{_BOXES}tasks. Colour: model.",
         groups,
@@ -53,7 +54,7 @@ def effort_plot(dataset: DatasetScores, missing_reward: MissingReward) -> BoxPlo
     """Return the task deltas of neighbouring efforts of one harness and model."""
     groups = _delta_groups(dataset, effort_pairs(dataset), missing_reward, "effort")
     return BoxPlot(
-        f"Reasoning-effort task deltas, dataset {dataset.dataset_key}",
+        f"Reasoning-effort task deltas, dataset {shorten(dataset.dataset_key, NAME_LIMIT)}",
         "Higher less lower effort, mean reward of a task",
         f"{_BOXES}tasks. Colour: harness.",
         groups,
@@ -68,7 +69,7 @@ def variance_plot(dataset: DatasetScores, tasks: Sequence[str], missing_reward: 
     position = {task: index for index, task in enumerate(dataset.tasks)}
     groups = tuple(Group((task,), means[:, position[task]]) for task in tasks)
     return BoxPlot(
-        f"Tasks with the widest range across cells, dataset {dataset.dataset_key}",
+        f"Tasks with the widest range across cells, dataset {shorten(dataset.dataset_key, NAME_LIMIT)}",
         "Mean reward of a cell",
         f"{_BOXES}cells.",
         groups,

@@ -16,7 +16,7 @@ import math
 import textwrap
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -103,20 +103,28 @@ def draw(plot: BoxPlot, *, kind: str, dataset_key: str, file_stem: str, empty: s
         if not np.isfinite(group.values).any()
     ]
     if not groups:
-        sentences = [f"No figure of {kind.replace('-', ' ')} for dataset {printable(dataset_key)}: {empty}."]
-        return Drawn(kind, dataset_key, (), tuple(sentences))
+        return no_figure(kind, dataset_key, empty)
     plot = replace(plot, limits=_limits(plot, groups), hues=tuple(sorted({group.hue for group in groups})))
-    pages = [groups[start : start + MAX_ROWS] for start in range(0, len(groups), MAX_ROWS)]
-    files = []
-    for number, page in enumerate(pages, start=1):
-        title = plot.title
-        if len(pages) > 1:
-            first = (number - 1) * MAX_ROWS + 1
-            title += f" (page {number} of {len(pages)}: rows {first} to {first + len(page) - 1} of {len(groups)})"
-        suffix = "" if number == 1 else f"-page-{number}"
-        svg = box_svg(replace(plot, title=title, groups=page))
-        files.append((f"{file_stem}-{kind}{suffix}.svg", svg))
+    files = [
+        (f"{file_stem}-{kind}{suffix}.svg", box_svg(replace(plot, title=title, groups=groups[rows])))
+        for suffix, title, rows in pages(plot.title, len(groups))
+    ]
     return Drawn(kind, dataset_key, tuple(files), tuple(sentences))
+
+
+def pages(title: str, count: int) -> Iterator[tuple[str, str, slice]]:
+    """Yield the end of the file name, the title and the rows of every page of a figure of `count` rows."""
+    number = math.ceil(count / MAX_ROWS)
+    for page in range(number):
+        first, last = page * MAX_ROWS, min((page + 1) * MAX_ROWS, count)
+        place = f" (page {page + 1} of {number}: rows {first + 1} to {last} of {count})" if number > 1 else ""
+        yield "" if page == 0 else f"-page-{page + 1}", title + place, slice(first, last)
+
+
+def no_figure(kind: str, dataset_key: str, reason: str) -> Drawn:
+    """Return the sentence that stands for a figure without anything to draw."""
+    sentence = f"No figure of {kind.replace('-', ' ')} for dataset {printable(dataset_key)}: {reason}."
+    return Drawn(kind, dataset_key, (), (sentence,))
 
 
 def _limits(plot: BoxPlot, groups: Sequence[Group]) -> tuple[float, float]:
@@ -131,48 +139,77 @@ def _limits(plot: BoxPlot, groups: Sequence[Group]) -> tuple[float, float]:
 
 def box_svg(plot: BoxPlot) -> bytes:
     """Return one page as SVG. Every group must have a finite value; `plot.limits` are the exact limits."""
+    return render(lambda: _figure(plot), title=plot.title)
+
+
+def render(make: Callable[[], Figure], *, title: str) -> bytes:
+    """Return the figure that `make` draws as SVG: matplotlib's own defaults, no date, no random id."""
     with mpl.rc_context(), warnings.catch_warnings():
         mpl.rcdefaults()
         mpl.rcParams.update(_RC)
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")  # the reader's fonts show it
-        figure = _figure(plot)
         buffer = io.BytesIO()
-        figure.savefig(buffer, format="svg", metadata={**_NO_METADATA, "Title": printable(plot.title)})
+        make().savefig(buffer, format="svg", metadata={**_NO_METADATA, "Title": printable(title)})
     return buffer.getvalue()
 
 
-def _figure(plot: BoxPlot) -> Figure:
-    labels = row_labels([group.label for group in plot.groups])
+@dataclass(frozen=True, slots=True)
+class RowCanvas:
+    """An empty figure of labelled rows: `rows` are their places above the axis in inches, of `height` in all."""
+
+    figure: Figure
+    axes: Axes
+    rows: FloatArray
+    labels: tuple[str, ...]
+    height: float
+
+
+def row_canvas(labels: Sequence[str], *, title: str, note: str) -> RowCanvas:
+    """Return a figure with room for every label, for the title and for the note under it."""
     heights = np.array([(label.count("\n") + 1) * LINE_HEIGHT + ROW_PADDING for label in labels])
-    rows = heights.sum() - np.cumsum(heights) + heights / 2  # inches above the axis, the first group on top
-    label_width = max(_text_width(line, LABEL_SIZE) for label in labels for line in label.split("\n"))
+    rows = heights.sum() - np.cumsum(heights) + heights / 2  # the first row on top
+    label_width = max(text_width(line, LABEL_SIZE) for label in labels for line in label.split("\n"))
     left = SIDE + label_width + LABEL_GAP
-    head = max(_text_width(printable(plot.title), TITLE_SIZE), _text_width(plot.note, NOTE_SIZE))
+    head = max(text_width(printable(title), TITLE_SIZE, "bold"), text_width(note, NOTE_SIZE))
     width = max(left + PLOT_WIDTH, SIDE + head) + SIDE
     height = TOP + float(heights.sum()) + BOTTOM
     figure = Figure(figsize=(width, height))
     FigureCanvasSVG(figure)
     axes = figure.add_axes((left / width, BOTTOM / height, 1 - (left + SIDE) / width, 1 - (TOP + BOTTOM) / height))
-    figure.text(SIDE / width, 1 - 0.28 / height, printable(plot.title), size=TITLE_SIZE, weight="bold")
-    figure.text(SIDE / width, 1 - 0.48 / height, plot.note, size=NOTE_SIZE, color="0.35")
-    _draw_groups(axes, plot, rows)
-    _dress(axes, plot, rows, labels, float(heights.sum()))
-    return figure
+    head_lines(figure, title=title, note=note)
+    return RowCanvas(figure, axes, rows, tuple(labels), float(heights.sum()))
+
+
+def head_lines(figure: Figure, *, title: str, note: str) -> None:
+    """Write the title and the note into the room that is kept for them."""
+    width, height = figure.get_size_inches()
+    figure.text(SIDE / width, 1 - 0.28 / height, printable(title), size=TITLE_SIZE, weight="bold")
+    figure.text(SIDE / width, 1 - 0.48 / height, note, size=NOTE_SIZE, color="0.35")
+
+
+def _figure(plot: BoxPlot) -> Figure:
+    canvas = row_canvas(row_labels([group.label for group in plot.groups]), title=plot.title, note=plot.note)
+    _draw_groups(canvas.axes, plot, canvas.rows)
+    dress(canvas, limits=plot.limits, axis_label=plot.axis_label, marks_zero=plot.marks_zero)
+    return canvas.figure
 
 
 def _draw_groups(axes: Axes, plot: BoxPlot, rows: FloatArray) -> None:
     colours = dict(zip(plot.hues, sns.color_palette(PALETTE, len(plot.hues)), strict=True))
     values = [group.values[np.isfinite(group.values)] for group in plot.groups]
+    size = LARGE_DOT_SIZE if max(len(found) for found in values) <= FEW_VALUES else DOT_SIZE
+    median_level = 2.5 if size == LARGE_DOT_SIZE else 4  # over a crowd of dots, under a few
     drawn: dict[str, Any] = axes.boxplot(
         values, positions=rows, orientation="horizontal", widths=BOX_HEIGHT, patch_artist=True, showfliers=False,
-        showmeans=True, manage_ticks=False, medianprops={"color": "0.1", "linewidth": 1.6, "zorder": 4},
+        showmeans=True, manage_ticks=False, medianprops={"color": "0.1", "linewidth": 1.6, "zorder": median_level},
         whiskerprops={"color": "0.4"}, capprops={"color": "0.4"},
         meanprops={"marker": "D", "markersize": 4, "markerfacecolor": "white", "markeredgecolor": "0.1", "zorder": 5},
     )  # fmt: skip
     for box, group in zip(drawn["boxes"], plot.groups, strict=True):
         box.set(facecolor=(*colours[group.hue], 0.25), edgecolor="0.4", linewidth=0.8)
+    for mean, found in zip(drawn["means"], values, strict=True):
+        mean.set_visible(found.min() < found.max())  # it would hide the dots of a lone value
     low, high = plot.limits or (0.0, 1.0)
-    size = LARGE_DOT_SIZE if max(len(found) for found in values) <= FEW_VALUES else DOT_SIZE
     for hue, colour in colours.items():
         chosen = [index for index, group in enumerate(plot.groups) if group.hue == hue]
         if not chosen:
@@ -186,13 +223,15 @@ def _draw_groups(axes: Axes, plot: BoxPlot, rows: FloatArray) -> None:
         )  # fmt: skip
 
 
-def _dress(axes: Axes, plot: BoxPlot, rows: FloatArray, labels: Sequence[str], height: float) -> None:
-    if plot.marks_zero:
+def dress(canvas: RowCanvas, *, limits: tuple[float, float] | None, axis_label: str, marks_zero: bool) -> None:
+    """Give the axes of labelled rows their labels, limits and grid."""
+    axes = canvas.axes
+    if marks_zero:
         axes.axvline(0.0, color="0.6", linewidth=0.8, zorder=0)
-    axes.set_yticks(rows, labels, size=LABEL_SIZE, linespacing=1.1)
-    axes.set_xlim(plot.limits)
-    axes.set_ylim(0.0, height)
-    axes.set_xlabel(plot.axis_label, size=AXIS_SIZE)
+    axes.set_yticks(canvas.rows, canvas.labels, size=LABEL_SIZE, linespacing=1.1)
+    axes.set_xlim(limits)
+    axes.set_ylim(0.0, canvas.height)
+    axes.set_xlabel(axis_label, size=AXIS_SIZE)
     axes.tick_params(axis="x", labelsize=LABEL_SIZE)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", color="0.9", linewidth=0.6)
@@ -228,13 +267,13 @@ def dot_shifts(values: FloatArray, low: float, high: float, *, size: float) -> F
     return shifts
 
 
-def row_labels(labels: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return the labels as they are drawn: lines of at most `LINE_LIMIT` characters, all labels different.
+def row_labels(labels: Sequence[tuple[str, ...]], *, line_limit: int = LINE_LIMIT) -> list[str]:
+    """Return the labels as they are drawn: lines of at most `line_limit` characters, all labels different.
 
     A part of more than `NAME_LIMIT` characters is shortened in the middle, a blank one is said to be blank, and labels
     that have become equal are numbered.
     """
-    drawn = [_wrapped(parts) for parts in labels]
+    drawn = [_wrapped(parts, line_limit) for parts in labels]
     counts, seen = Counter(drawn), Counter[str]()
     result = []
     for label in drawn:
@@ -243,12 +282,13 @@ def row_labels(labels: Sequence[tuple[str, ...]]) -> list[str]:
     return result
 
 
-def _wrapped(parts: Sequence[str]) -> str:
+def _wrapped(parts: Sequence[str], line_limit: int) -> str:
     shown = (shorten(printable(part).strip(), NAME_LIMIT) or BLANK for part in parts)
-    return "\n".join(textwrap.wrap(" ".join(shown), LINE_LIMIT))
+    return "\n".join(textwrap.wrap(" ".join(shown), line_limit))
 
 
-def _text_width(text: str, size: float) -> float:
+def text_width(text: str, size: float, weight: str = "normal") -> float:
     """Return the width of a line in inches."""
-    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)
+    font = FontProperties(size=size, weight=weight)
+    width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
     return math.ceil(float(width)) / POINTS_PER_INCH

@@ -1,0 +1,153 @@
+"""The first screen: at most eight sentences that say what the tables say, and never a narrow lead without its verdict."""
+
+import pandas as pd
+import pytest
+
+from shellbench_lib.columns import TABLES, names
+from shellbench_lib.headline import MAX_SENTENCES, HeadlineTables, first_screen
+
+
+def frame(name, *rows):
+    return pd.DataFrame([{**dict.fromkeys(names(TABLES[name])), **row} for row in rows], columns=names(TABLES[name]))
+
+
+def cell(label, score, standing="behind the leader", key="d:10", runs=3, **lead):
+    return {
+        "dataset_key": key,
+        "cell": label,
+        "runs": runs,
+        "mean_score": score,
+        "score_low": score - 0.1,
+        "score_high": score + 0.1,
+        "standing": standing,
+        **lead,
+    }
+
+
+def lead(delta, p, verdict, narrow=False):
+    return {"lead_delta": delta, "lead_p_holm": p, "lead_verdict": verdict, "lead_narrow": narrow}
+
+
+def pair(factor, left, right, delta, p, verdict, narrow=False, key="d:10"):
+    return {
+        "dataset_key": key,
+        "factor": factor,
+        "left_cell": left,
+        "right_cell": right,
+        "mean_delta": delta,
+        "p_holm": p,
+        "verdict": verdict,
+        "narrow": narrow,
+        "n_tasks": 10,
+        "minimum_detectable_effect": 0.2,
+    }
+
+
+def runs(eligible, excluded=()):
+    reasons = [""] * eligible + list(excluded)
+    return pd.DataFrame({"eligible": [not reason for reason in reasons], "exclusion_reason": reasons})
+
+
+def tables(board, comparisons=(), influence=(), sensitivity=(), run_table=None):
+    return HeadlineTables(
+        runs=runs(6) if run_table is None else run_table,
+        leaderboard=frame("leaderboard.csv", *board),
+        comparisons=frame("paired_comparisons.csv", *comparisons),
+        influence=frame("task_influence.csv", *influence),
+        sensitivity=frame("missing_reward_sensitivity.csv", *sensitivity),
+        confidence_level=0.95,
+        missing_reward="zero",
+    )
+
+
+def texts(given):
+    return [sentence.text for sentence in first_screen(given)]
+
+
+TWO = [
+    cell("a/m/high", 0.6, "leader"),
+    cell("b/m/high", 0.4, "tied with the leader", **lead(0.2, 0.12, "no evidence of a difference")),
+]
+
+
+def test_leader_with_interval_and_the_verdict_on_the_next_cell():
+    assert texts(tables(TWO))[0] == (
+        "a/m/high has the highest mean score, 0.600 (95% interval 0.500 to 0.700); +0.200 against the next cell, "
+        "b/m/high: no evidence of a difference (p = 0.120, Holm)."
+    )
+
+
+def test_a_tie_is_called_a_tie():
+    assert "1 of the 1 other cells cannot be told from the leader and count as tied with it: b/m/high." in texts(
+        tables(TWO)
+    )
+
+
+def test_a_leader_that_beats_all_has_no_tie():
+    board = [cell("a/m/high", 0.9, "leader"), cell("b/m/high", 0.1, **lead(0.8, 0.0001, "better"))]
+    found = texts(tables(board))
+    assert found[0].endswith("+0.800 against the next cell, b/m/high: better (p < 0.001, Holm).")
+    assert found[1] == "The leader beats 1 of the 1 other cells; none is tied with it."
+
+
+def test_a_narrow_lead_names_verdict_and_tasks_in_one_sentence():
+    comparisons = [pair("harness", "a/m/high", "b/m/high", 0.2, 0.01, "better", narrow=True)]
+    influence = [
+        {**comparisons[0], "task_name": name, "in_tie_set": inside, "removal_order": order}
+        for name, inside, order in (("t2", True, 1), ("t9", True, 2), ("t1", False, 3))
+    ]
+    (sentence,) = [text for text in texts(tables(TWO, comparisons, influence)) if "narrow" in text]
+    assert sentence == (
+        "a/m/high is better than b/m/high by +0.200 (p = 0.010, Holm), but the lead is narrow: without 2 of 10 tasks it "
+        "is gone (t2, t9)."
+    )
+
+
+def test_narrow_without_significance_is_not_mentioned():
+    comparisons = [pair("harness", "a/m/high", "b/m/high", 0.2, 0.4, "no evidence of a difference", narrow=True)]
+    assert not any("narrow" in text for text in texts(tables(TWO, comparisons)))
+
+
+def test_effort_is_told_from_matched_pairs_only():
+    comparisons = [
+        pair("effort", "a/m/high", "a/m/low", 0.1, 0.01, "better"),
+        pair("effort", "b/m/high", "b/m/low", 0.0, 0.9, "no evidence of a difference"),
+    ]
+    found = texts(tables(TWO, comparisons))
+    assert "1 of 2 matched neighbouring effort pairs is significant: a/m/high better than a/m/low by +0.100." in found
+
+
+def test_exclusions_are_counted_by_their_first_reason():
+    found = texts(tables(TWO, run_table=runs(4, ["incomplete", "incomplete", "infra_dominated"])))
+    assert "3 of 7 runs were excluded: incomplete 2, infra_dominated 1." in found
+
+
+def test_without_an_eligible_run_there_is_nothing_to_compare():
+    found = texts(tables([], run_table=runs(0, ["incomplete"])))
+    assert found == ["No run is eligible, so nothing can be compared.", "1 of 1 runs were excluded: incomplete 1."]
+
+
+def test_one_run_per_cell_says_what_cannot_be_known():
+    board = [cell("a/m/high", 0.6, "leader", runs=1), cell("b/m/high", 0.4, runs=1, **lead(0.2, 0.1, "better"))]
+    assert "2 of 2 cells have one run, so their run-to-run noise is unknown" in texts(tables(board))[-1]
+
+
+def test_a_single_cell():
+    assert texts(tables([cell("a/m/high", 0.6, "leader")]))[0].endswith("; it is the only cell.")
+
+
+@pytest.mark.parametrize("count", [2, 5, 20])
+def test_never_more_than_eight_sentences_and_every_dataset_accounted_for(count):
+    board = [cell("a/m/high", 0.5, "leader", key=f"d:{number}", runs=number) for number in range(1, count + 1)]
+    found = texts(tables(board))
+    assert len(found) <= MAX_SENTENCES
+    told = sum(text.startswith("In dataset") for text in found)
+    (more,) = [text for text in found if " more dataset" in text] or [f"{count - told} more datasets"]
+    assert told + int(more.split()[0]) == count
+
+
+def test_every_sentence_names_its_table():
+    for sentence in first_screen(tables(TWO, [pair("model", "a/m/high", "a/n/high", 0.2, 0.4, "better")])):
+        folder, _, name = sentence.table.partition("/")
+        assert folder in {"analysis", "summaries"}
+        assert name in TABLES
