@@ -46,11 +46,19 @@ def test_every_field_and_count_and_task_set_are_part_of_the_key(position):
     values = ["x"] * len(EXPERIMENT_FIELDS)
     changed = [*values[:position], "y", *values[position + 1 :]]
     base = experiment_key(values, 1, "")
-    assert len({base, experiment_key(changed, 1, ""), experiment_key(values, 2, ""), experiment_key(values, 1, "d")}) == 4
+    assert (
+        len({base, experiment_key(changed, 1, ""), experiment_key(values, 2, ""), experiment_key(values, 1, "d")}) == 4
+    )
 
 
 def test_a_task_set_has_no_order_and_no_repeats():
-    assert len({task_set_digest(order) for order in permutations(["a", "b", "c"])} | {task_set_digest(["a", "b", "c", "a"])}) == 1
+    assert (
+        len(
+            {task_set_digest(order) for order in permutations(["a", "b", "c"])}
+            | {task_set_digest(["a", "b", "c", "a"])}
+        )
+        == 1
+    )
     assert task_set_digest(["a"]) == "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
 
 

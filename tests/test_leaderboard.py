@@ -34,7 +34,9 @@ def test_a_pair_averages_its_eligible_runs_and_names_what_it_pools():
 def test_one_eligible_run_has_upstreams_zero_and_none_has_nothing():
     one, none = legacy_pairs([row("a", 0.5, "one"), row("b", 1.0, "two", eligible=False)], {"a": "d", "b": "d"})[:2]
     assert (one["mean"], one["stdev"]) == (0.5, 0.0)
-    assert {none[name] for name in ("mean", "stdev", "min", "max", "mean_exact_passes", "pass_rate", "mean_coverage")} == {None}
+    assert {
+        none[name] for name in ("mean", "stdev", "min", "max", "mean_exact_passes", "pass_rate", "mean_coverage")
+    } == {None}
 
 
 @pytest.mark.parametrize("scores", [[float("inf"), 1.0], [1.7e308, -1.7e308]])

@@ -44,7 +44,7 @@ def test_a_duplicate_an_intruder_and_a_missing_task():
         "suite/t3": ("missing", "suite/t3"),
     }
     assert codes(findings) == ["duplicate_result", "missing_task", "unexpected_result"]
-    outcomes = {row.role: row.outcome for row in rows if row.role not in {"scoring"}}
+    outcomes = {row.role: row.outcome for row in rows if row.role != "scoring"}
     assert {role: (o.classification, o.exception_type, o.reward) for role, o in outcomes.items()} == {
         "duplicate": ("infra", "DuplicateTaskResultError", None),
         "unexpected": ("infra", "UnexpectedTaskResultError", None),

@@ -51,7 +51,9 @@ def distinct(tmp_path_factory):
     for kind, (count, reward, values) in kinds.items():
         for task in (f"{kind}{number}" for number in range(count)):
             unfinished = {"finished_at": None} if task in {"fail0", "fail1", "fail2"} else {}
-            trials[task] = result(task, reward, trial_name=task, **values, **unfinished, **(agent if task == "pass0" else {}))
+            trials[task] = result(
+                task, reward, trial_name=task, **values, **unfinished, **(agent if task == "pass0" else {})
+            )
             tasks.append(task)
     tasks = tuple(tasks)
     write_run(
@@ -189,7 +191,10 @@ def test_what_a_recorded_reward_is_worth(tmp_path, value, reward, flags):
 
 
 def test_a_reward_beside_infrastructure_is_kept_apart(tmp_path):
-    trials = {"a": result("a", 0.5, **failure("DockerStartupError")), "b": result("b", 0.5, **failure("RewardFileEmptyError"))}
+    trials = {
+        "a": result("a", 0.5, **failure("DockerStartupError")),
+        "b": result("b", 0.5, **failure("RewardFileEmptyError")),
+    }
     write_run(tmp_path, trials=trials)
     out = Export(tmp_path)
     assert [(row["reward"], row["recorded_reward"]) for row in out.tasks] == [("", "0.5"), ("", "0.5")]
@@ -235,7 +240,9 @@ def names_of(root):
 
 def test_the_title_is_a_label_and_the_path_names_the_task(tmp_path):
     write_run(tmp_path, "title", {"x": result("fix-cron", task_name="Fix the cron job")}, tasks=("fix-cron",))
-    write_run(tmp_path, "plain", {"y": result("fix-cron", task_name="fix-cron", id="2")}, tasks=("fix-cron",), repetition=2)
+    write_run(
+        tmp_path, "plain", {"y": result("fix-cron", task_name="fix-cron", id="2")}, tasks=("fix-cron",), repetition=2
+    )
     without = result(task_name="suite/fix-cron", task_id=None, id="3")
     write_run(tmp_path, "noid", {"z": without}, tasks=("fix-cron",), repetition=3)
     assert {name for _, name, _ in names_of(tmp_path)} == {"fix-cron"}

@@ -14,7 +14,9 @@ def ours(name):
 
 
 def content(folder):
-    return {path.relative_to(folder).as_posix(): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()
+    }
 
 
 def write(target, text="new"):
@@ -46,9 +48,14 @@ def test_a_foreign_file_is_refused_by_name_and_kept(tmp_path):
 
 def test_a_foreign_file_that_appears_meanwhile_is_kept(tmp_path):
     (tmp_path / "out").mkdir()
-    with pytest.raises(OutputError), staged_folder(tmp_path / "out", ours) as stage:
-        (stage / "a.csv").write_text("new")
-        (tmp_path / "out/late.txt").write_text("mine")
+
+    def late():
+        with staged_folder(tmp_path / "out", ours) as stage:
+            (stage / "a.csv").write_text("new")
+            (tmp_path / "out/late.txt").write_text("mine")
+
+    with pytest.raises(OutputError):
+        late()
     assert content(tmp_path) == {"out/late.txt": "mine"}
 
 
@@ -65,13 +72,20 @@ def test_what_is_no_plain_folder_is_refused(tmp_path, kind):
     assert target.is_symlink() == (kind == "link")
 
 
-@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), ValueError("x"), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOSPC, "No space left on device"), ValueError("x"), KeyboardInterrupt()]
+)
 def test_a_failure_half_way_leaves_the_old_folder_and_no_rest(tmp_path, error):
     write(tmp_path / "out", "old")
     expected = OutputError if isinstance(error, OSError) else type(error)
-    with pytest.raises(expected), staged_folder(tmp_path / "out", ours) as stage:
-        (stage / "b.csv").write_text("half")
-        raise error
+
+    def broken():
+        with staged_folder(tmp_path / "out", ours) as stage:
+            (stage / "b.csv").write_text("half")
+            raise error
+
+    with pytest.raises(expected):
+        broken()
     assert content(tmp_path) == {"out/a.csv": "old"}
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
