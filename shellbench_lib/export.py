@@ -110,8 +110,8 @@ def export_matrix(matrix_path: str, summaries_dir: Path, settings: ExportSetting
     _refuse_inside(matrix_path, summaries_dir)
     with collector_paused():
         rows = summary_rows(matrix_path, settings or ExportSettings())
-    with staged_folder(summaries_dir, lambda name: name in SUMMARY_FILES) as stage:
-        _write(stage, rows, (settings or ExportSettings()).split_by)
+        with staged_folder(summaries_dir, lambda name: name in SUMMARY_FILES) as stage:
+            _write(stage, rows, (settings or ExportSettings()).split_by)
     return rows.summary
 
 

@@ -7,7 +7,7 @@ absent number or flag is `None`. Nothing here refers to an absolute path.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 ResultState = Literal["valid", "missing", "invalid"]
 ID_PREFIX = "id:"  # a fingerprint made of a recorded id, not of the file's bytes
@@ -32,8 +32,7 @@ class Condition:
     task_set_sha256: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(NamedTuple):
     """One phase's time stamps, ISO text as recorded."""
 
     started_at: str = ""

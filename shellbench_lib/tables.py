@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,12 @@ import orjson
 
 from shellbench_lib.columns import Column, names
 from shellbench_lib.errors import InputError
-from shellbench_lib.text import guard_cell, unguard_cell
+from shellbench_lib.text import FORMULA_STARTS, guard_cell, unguard_cell
 
 _NEEDS_QUOTES = re.compile('[",\r\n]')
+_SPECIAL = re.compile(f"\\A[{re.escape(''.join(sorted(FORMULA_STARTS)))}]|{_NEEDS_QUOTES.pattern}")
+_CHUNK = 500  # rows that are written at a time: their texts then still lie in the processor's cache
+_NOT_FINITE = frozenset({"nan", "inf", "-inf"})
 _TEXT_TYPES = frozenset({"text", "time"})
 _JSON_OPTIONS = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
 OUR_MARK = "run_path"  # a summaries file of ours has this column, and its texts are guarded
@@ -34,21 +37,22 @@ def _quoted(text: str) -> str:
 
 
 def _written(column: Column, values: Iterable[object]) -> list[str]:
-    """Return a column's cells as they are written. Most texts recur; each distinct one is looked at once."""
+    """Return a column's cells as they are written; only the few distinct texts that need care are touched."""
+    cells = ["" if value is None else str(value) for value in values]
     if column.type in _TEXT_TYPES:
-        cells = ["" if value is None else str(value) for value in values]
-        distinct = {text: _quoted(text) for text in set(cells)}
-        return [distinct[text] for text in cells]
-    return [
-        "" if value is None or (isinstance(value, float) and not math.isfinite(value)) else str(value)
-        for value in values
-    ]
+        special = {text: _quoted(text) for text in set(cells) if _SPECIAL.search(text)}
+    else:
+        special = dict.fromkeys(_NOT_FINITE.intersection(cells), "")
+    return [special.get(text, text) for text in cells] if special else cells
 
 
 def csv_text(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> str:
     """Return a table as CSV text. `rows` hold their values in the order of `columns`; None and NaN become empty."""
-    cells = map(_written, columns, zip(*rows, strict=True))
-    lines = [",".join(map(_quoted, names(columns))), *map(",".join, zip(*cells, strict=True))]
+    lines = [",".join(map(_quoted, names(columns)))]
+    remaining = iter(rows)
+    while chunk := list(islice(remaining, _CHUNK)):
+        cells = map(_written, columns, zip(*chunk, strict=True))
+        lines += map(",".join, zip(*cells, strict=True))
     return "\n".join([*lines, ""])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 _PLAIN_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
@@ -16,10 +17,10 @@ _EXACT = 2**53  # beyond this a JSON number stands for no single whole number, a
 
 def text(value: Any) -> str:
     """Return a scalar as text: absent, lists and objects are empty, numbers and flags in their JSON spelling."""
-    if value is None:
-        return ""
     if isinstance(value, str):
         return value
+    if value is None:
+        return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
@@ -103,6 +104,7 @@ def reward(value: Any) -> tuple[float | None, tuple[str, ...]]:
     return float(found), flags
 
 
+@lru_cache(maxsize=256)  # the end of one phase is the start of the next
 def parse_time(stamp: str) -> datetime | None:
     """Return an ISO 8601 time stamp as a time, None where it cannot be read.
 
