@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import pty
+import struct
 import subprocess
 import sys
+import termios
 
 from shellbench_lib.upload import progress
 from shellbench_lib.upload.progress import MIB, Progress
@@ -26,6 +29,7 @@ def test_short_work_says_nothing_and_long_work_a_line_now_and_then(capsys, monke
 
 def test_a_terminal_sees_a_bar_over_bytes():
     ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     code = "from shellbench_lib.upload.progress import Progress\nwith Progress(100, 'read') as p: p.advance(100)"
     subprocess.run([sys.executable, "-c", code], stderr=theirs, check=True, env=dict(os.environ, TERM="xterm"))
     os.close(theirs)
