@@ -84,10 +84,10 @@ def exclusions(runs: pd.DataFrame) -> Block:
         caption=f"{len(excluded)} of {count(len(runs), 'run')} excluded; excluded runs stay in every listing.",
     )
     listing = table(
-        excluded,
+        excluded.assign(reasons=excluded["exclusion_reasons"].str.replace(";", ", ")),
         [
             Shown("run_path", "Run"),
-            Shown("exclusion_reasons", "Reasons"),
+            Shown("reasons", "Reasons"),
             Shown("score", "Score", "score"),
             Shown("coverage", "Coverage", "percent"),
             Shown("missing_tasks", "Missing tasks", "integer"),

@@ -144,8 +144,8 @@ def influence(found: pd.DataFrame, tasks: pd.DataFrame) -> Block:
 
 def _removal(row: dict[object, object]) -> str:
     if row["tie_k"] is None or pd.isna(row["tie_k"]):  # type: ignore[call-overload]
-        return "no removal of tasks ties it."
-    return f"taking out the {count(int(row['tie_k']), 'most helpful task')} ties it."  # type: ignore[call-overload]
+        return "no removal of tasks brings it to a tie."
+    return f"taking out the {count(int(row['tie_k']), 'most helpful task')} brings it to a tie or below."  # type: ignore[call-overload]
 
 
 def clusters(found: pd.DataFrame, sentences: list[str]) -> Block:

@@ -99,7 +99,7 @@ def test_names_stay_text_and_pages_stay_well_formed():
 def test_the_heat_map_names_every_task_and_cell_and_needs_six_cells():
     scores = dataset(cells_of(6))
     shown = texts(drawn(scores)["task-heat-map"])
-    assert {*scores.tasks, *(cell.label for cell in scores.cells)} <= set(shown)
+    assert {*scores.tasks, *(f"{cell.harness} / m / high" for cell in scores.cells)} <= set(shown)
     few = drawn(dataset(cells_of(5)))["task-heat-map"]
     assert few.files == ()
     assert "from 6 cells on, and it has 5" in few.sentences[0]

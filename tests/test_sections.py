@@ -39,7 +39,7 @@ def test_exclusions_count_reasons_first():
     )
     text = sections.exclusions(runs).text
     assert text.index("2 of 3 runs excluded") < text.index("incomplete | 2 | 2") < text.index("infra_dominated | 0 | 1")
-    assert "a | incomplete;infra_dominated | 0.1000 | 50.0% | 1 | 2" in text
+    assert "a | incomplete, infra_dominated | 0.1000 | 50.0% | 1 | 2" in text
     assert "c |" not in text
 
 

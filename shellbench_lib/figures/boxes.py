@@ -267,13 +267,13 @@ def dot_shifts(values: FloatArray, low: float, high: float, *, size: float) -> F
     return shifts
 
 
-def row_labels(labels: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return the labels as they are drawn: lines of at most `LINE_LIMIT` characters, all labels different.
+def row_labels(labels: Sequence[tuple[str, ...]], *, line_limit: int = LINE_LIMIT) -> list[str]:
+    """Return the labels as they are drawn: lines of at most `line_limit` characters, all labels different.
 
     A part of more than `NAME_LIMIT` characters is shortened in the middle, a blank one is said to be blank, and labels
     that have become equal are numbered.
     """
-    drawn = [_wrapped(parts) for parts in labels]
+    drawn = [_wrapped(parts, line_limit) for parts in labels]
     counts, seen = Counter(drawn), Counter[str]()
     result = []
     for label in drawn:
@@ -282,9 +282,9 @@ def row_labels(labels: Sequence[tuple[str, ...]]) -> list[str]:
     return result
 
 
-def _wrapped(parts: Sequence[str]) -> str:
+def _wrapped(parts: Sequence[str], line_limit: int) -> str:
     shown = (shorten(printable(part).strip(), NAME_LIMIT) or BLANK for part in parts)
-    return "\n".join(textwrap.wrap(" ".join(shown), LINE_LIMIT))
+    return "\n".join(textwrap.wrap(" ".join(shown), line_limit))
 
 
 def text_width(text: str, size: float, weight: str = "normal") -> float:

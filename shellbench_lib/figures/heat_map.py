@@ -18,13 +18,13 @@ from matplotlib.figure import Figure
 from matplotlib.path import Path
 
 from shellbench_lib.figures.boxes import LABEL_GAP, SIDE, Drawn, head_lines, no_figure, render, row_labels, text_width
+from shellbench_lib.figures.ranges import cell_parts
 from shellbench_lib.statistics.cells import DatasetScores, FloatArray, MissingReward
-from shellbench_lib.text import printable, shorten
 
 HEAT_MAP = "task-heat-map"
 ROW, COLUMN = 0.125, 0.24  # inches of a task and of a cell
 TASK_SIZE, CELL_SIZE = 6.5, 7.0  # points
-TASK_LIMIT, CELL_LIMIT = 60, 60  # characters of a label
+ONE_LINE = 1000  # characters: labels are not wrapped
 HEAD, FOOT = 0.62, 0.45
 LEVELS = 20  # steps of colour between 0 and 1
 COLOURS = "viridis"
@@ -61,8 +61,9 @@ def _figure(
     dataset: DatasetScores, means: FloatArray, tasks: Sequence[str], numbers: Sequence[int | None], title: str
 ) -> Figure:
     note = "Colour: mean score, 0 dark to 1 bright; white: no score. Lines part clusters (numbered; none: no cluster)."
-    rows = [shorten(label.replace("\n", " "), TASK_LIMIT) for label in row_labels([(task,) for task in tasks])]
-    columns = [shorten(printable(cell.label), CELL_LIMIT) for cell in dataset.cells]
+    rows = row_labels([(task,) for task in tasks], line_limit=ONE_LINE)
+    parts = [cell_parts(cell.harness, cell.model_slug, cell.reasoning_effort) for cell in dataset.cells]
+    columns = row_labels(parts, line_limit=ONE_LINE)
     left = SIDE + max(text_width(label, TASK_SIZE) for label in rows) + LABEL_GAP
     top = HEAD + max(text_width(label, CELL_SIZE) for label in columns) + LABEL_GAP
     wide, high = COLUMN * len(columns), ROW * len(rows)

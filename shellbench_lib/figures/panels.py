@@ -18,9 +18,9 @@ from shellbench_lib.text import printable, shorten
 
 CURVES, COST, PLAN = "influence-curves", "score-against-cost", "planned-designs"
 MAX_CURVES, CURVE_COLUMNS = 6, 2
-PANEL_WIDTH, PANEL_HEIGHT, PANEL_TOP, PANEL_BOTTOM, GAP = 4.4, 1.7, 0.5, 0.42, 0.65  # inches
+PANEL_WIDTH, PANEL_HEIGHT, PANEL_TOP, PANEL_BOTTOM, GAP = 5.0, 1.7, 0.64, 0.42, 0.65  # inches
 HEAD = 0.62
-NAME_LIMIT = 44  # characters of a cell's label in a panel's title or in a key
+NAME_LIMIT = 80  # characters of a cell's label in a panel's title or in a key
 KEY_LINE = 0.155  # inches of a line of the key
 COMPARISON_KEYS = ["factor", "left_cell", "right_cell"]
 
@@ -89,7 +89,8 @@ def _draw_curve(axes: Axes, row: dict[str, Any], tasks: pd.DataFrame) -> None:
     gone = f"gone after {tie} of {int(row['n_tasks'])} tasks" if tie else "no removal ends it"
     lines = [
         f"{_name(first)}",
-        f"over {_name(second)}: better{narrow} (p {_p(row['p_holm'])}), {gone}",
+        f"over {_name(second)}:",
+        f"better{narrow} (p {_p(row['p_holm'])}, Holm), {gone}",
     ]
     axes.set_title("\n".join(lines), size=LABEL_SIZE, loc="left")
     axes.set_xlabel("Tasks taken out", size=LABEL_SIZE)
