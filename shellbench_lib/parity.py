@@ -84,8 +84,10 @@ def _scoped(record: ParityRecord, validated: bool, scope: Any) -> Parity:  # noq
 
 
 def _agrees(wanted: Any, actual: Any) -> bool:
-    if isinstance(wanted, list):
-        return any(_agrees(one, actual) for one in wanted)
+    return any(_same(one, actual) for one in (wanted if isinstance(wanted, list) else [wanted]))
+
+
+def _same(wanted: Any, actual: Any) -> bool:
     if isinstance(wanted, int) and not isinstance(wanted, bool):
         return whole(actual) == wanted
-    return text(wanted) == text(actual)
+    return not isinstance(wanted, dict | list) and text(wanted) == text(actual)
