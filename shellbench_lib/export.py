@@ -241,7 +241,7 @@ def condition_findings(rows: Sequence[Mapping[str, Any]], split_by: Sequence[str
         message = f"{len(datasets)} datasets, never pooled: {', '.join(datasets)}"
         findings.append(Finding("several_datasets", field="dataset_key", message=message))
     for (_, label), group in sorted(groups.items()):
-        findings += _cell_findings(label, group, split_by)
+        findings += _cell_findings(label, group)
     if not groups:
         findings.append(
             Finding("nothing_eligible", field="eligible", message="no run is eligible; every reason is listed")
@@ -268,11 +268,11 @@ def _exclusion_findings(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
     ]
 
 
-def _cell_findings(label: str, group: Sequence[Mapping[str, Any]], split_by: Sequence[str]) -> list[Finding]:
+def _cell_findings(label: str, group: Sequence[Mapping[str, Any]]) -> list[Finding]:
     findings = []
     for name in _MIXABLE:
         values = sorted({row[name] for row in group})
-        if len(values) > 1 and name not in split_by:
+        if len(values) > 1:
             shown = ", ".join(value or "(not recorded)" for value in values)
             findings.append(Finding("mixed_condition", field=name, message=f"cell {label}: {name} is {shown}"))
     for name in ("harness", "model_slug"):

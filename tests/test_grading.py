@@ -189,6 +189,11 @@ def test_identity_and_trajectory_gate_native_runs_only(tmp_path, agent, values, 
     assert run(tmp_path, {"a": agent}, **values).exclusion_reasons == reasons
 
 
+def test_an_agent_exit_without_a_real_trajectory_is_not_judged(tmp_path):
+    trials = {"a": REAL, "b": failure("AgentTimeoutError"), "c": failure("DockerStartupError")}
+    assert run(tmp_path, trials, **NATIVE).exclusion_reasons == []
+
+
 def test_parity_is_no_gate(tmp_path):
     found = run(tmp_path, {"a": REAL}, **NATIVE, parity_validated=False)
     assert (found.parity.status, found.eligible) == ("not_validated", True)

@@ -107,6 +107,12 @@ def test_a_trial_meets_its_task_by_path_leaf_or_title(expected, path, title, mat
     assert (rows[0].role == "scoring") is matches
 
 
+@pytest.mark.parametrize("directory", ["odd-__x", "odd__x", "odd", "odd_"])
+def test_a_trial_without_a_result_is_known_by_its_directory(directory):
+    _, rows, _ = roles([trial(directory, state="missing")], ("suite/odd-",))
+    assert [(row.role, row.task_path) for row in rows] == [("scoring", "suite/odd-")]
+
+
 def test_two_tasks_with_one_leaf_are_two_tasks():
     found, _, findings = roles([trial("1", "one/x"), trial("2", "two/x")], ("one/x", "two/x"))
     assert found == {"1": ("scoring", "one/x"), "2": ("scoring", "two/x")}

@@ -260,6 +260,13 @@ def test_a_leaf_that_repeats_gives_way_to_the_path_in_all_runs_of_the_dataset(tm
     ]
 
 
+def test_an_intruder_with_the_leaf_of_an_expected_task_changes_no_name(tmp_path):
+    trials = {"a": 1.0, "z": result(task_id={"path": "elsewhere/a"})}
+    write_run(tmp_path, trials=trials, tasks=("a",))
+    rows = Export(tmp_path).tasks
+    assert [(row["task_name"], row["scorable"]) for row in rows] == [("a", "True"), ("a", "False")]
+
+
 def test_backslashes_are_slashes(tmp_path):
     trials = {"a": result(task_id={"path": "suite\\a"}), "b": 1.0}
     write_run(tmp_path, trials=trials)
