@@ -117,5 +117,8 @@ def dataset_name(key: str, values: Mapping[str, str], split_by: Collection[str])
 
 
 def cell_label(harness: str, model_slug: str, effort: str) -> str:
-    """Return the label of a cell, `harness/model_slug/reasoning_effort`."""
-    return f"{harness}/{model_slug}/{effort}"
+    """Return the label of a cell, `harness/model_slug/reasoning_effort`.
+
+    A `/` in the harness or the effort is percent-encoded, so that two cells never share a label.
+    """
+    return f"{harness.replace('/', '%2F')}/{model_slug}/{effort.replace('/', '%2F')}"

@@ -13,13 +13,13 @@ from typing import Any
 
 from shellbench_lib.columns import SUMMARY_TABLES
 from shellbench_lib.conditions import EFFORT_ORDER, cell_label, cell_names, dataset_keys, dataset_name, normal_effort
-from shellbench_lib.errors import InputError, OutputError
+from shellbench_lib.errors import InputError
 from shellbench_lib.findings import Finding, ordered
 from shellbench_lib.grading import GradedRun, grade
 from shellbench_lib.leaderboard import cleaned_leaderboard, legacy_pairs
 from shellbench_lib.outcomes import PASS_REWARD
 from shellbench_lib.params import SAMPLE_MATRIX, ReportParameters
-from shellbench_lib.paths import local_path
+from shellbench_lib.paths import local_path, refuse_inside
 from shellbench_lib.repairs import compare_repairs
 from shellbench_lib.rows import (
     RUN_COLUMNS,
@@ -107,22 +107,13 @@ def export_matrix(matrix_path: str, summaries_dir: Path, settings: ExportSetting
         InputError: nothing readable is recognised at the path.
         OutputError: the folder holds files that are not ours, or cannot be written.
     """
-    _refuse_inside(matrix_path, summaries_dir)
+    if matrix_path != SAMPLE_MATRIX:
+        refuse_inside(summaries_dir, local_path(matrix_path, field="matrix_path"), field="matrix_path")
     with collector_paused():
         rows = summary_rows(matrix_path, settings or ExportSettings())
         with staged_folder(summaries_dir, lambda name: name in SUMMARY_FILES) as stage:
             _write(stage, rows, (settings or ExportSettings()).split_by)
     return rows.summary
-
-
-def _refuse_inside(matrix_path: str, summaries_dir: Path) -> None:
-    """Raise OutputError when the output folder is the matrix or lies in it: nothing under matrix_path is written."""
-    if matrix_path == SAMPLE_MATRIX:
-        return
-    if summaries_dir.resolve().is_relative_to(local_path(matrix_path, field="matrix_path")):
-        raise OutputError(
-            f"{summaries_dir.name}: lies inside matrix_path, which is never written; choose another output folder"
-        )
 
 
 @contextmanager
@@ -284,6 +275,10 @@ def _cell_findings(label: str, group: Sequence[Mapping[str, Any]]) -> list[Findi
         if len(values) > 1:
             shown = ", ".join(value or "(not recorded)" for value in values)
             findings.append(Finding("mixed_condition", field=name, message=f"cell {label}: {name} is {shown}"))
+    for name in ("harness", "model_slug"):
+        if not group[0][name].strip():
+            message = f"cell {label}: {name} is not recorded; give it as an override, or different ones may be pooled"
+            findings.append(Finding("unrecorded_condition", field=name, message=message))
     repetitions = Counter(row["repetition"] for row in group if row["repetition"] is not None)
     for repetition, count in sorted(repetitions.items()):
         if count > 1:

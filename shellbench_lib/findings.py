@@ -115,6 +115,12 @@ FINDING_KINDS: dict[str, FindingKind] = {
     "duplicate_repetition": FindingKind("warning", "One repetition number stands twice in a cell."),
     "unreadable_repetition": FindingKind("warning", "The repetition is no whole number and stays empty."),
     "mixed_condition": FindingKind("warning", "A condition field differs between the runs of one cell."),
+    "unrecorded_condition": FindingKind(
+        "warning", "A cell's harness or model is not recorded; different ones may be pooled, overrides can name them."
+    ),
+    "score_mismatch": FindingKind(
+        "warning", "A run's score in an aggregate export is not what its task rows add up to; both are shown as given."
+    ),
     "unknown_effort": FindingKind(
         "note", "A reasoning effort is blank or not in the known order; it takes no part in effort deltas."
     ),

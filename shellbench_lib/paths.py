@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from shellbench_lib.errors import ParameterError
+from shellbench_lib.errors import OutputError, ParameterError
 
 ROOT_MARKERS = ("pyproject.toml", "notebooks/matrix_report.ipynb")
 _REMOTE = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:(?://|/)")
@@ -38,6 +38,12 @@ def local_path(text: str, *, field: str) -> Path:
     if "\0" in text:
         raise ParameterError(f"{field}: holds a NUL character")
     return (project_root() / Path(text).expanduser()).resolve()
+
+
+def refuse_inside(output: Path, source: Path, *, field: str) -> None:
+    """Raise OutputError when an output folder is the input or lies in it: nothing under the input is written."""
+    if output.resolve().is_relative_to(source.resolve()):
+        raise OutputError(f"{output.name}: lies inside {field}, which is never written; choose another output folder")
 
 
 def shown_path(path: Path) -> str:

@@ -21,6 +21,7 @@ from shellbench_lib.sources.values import instant
 Role = Literal["scoring", "duplicate", "unexpected", "missing", "padding", "unjudged"]
 COUNTED_ROLES = frozenset({"scoring", "missing", "padding"})  # upstream's "scored rows"
 _STATE_ORDER = {"valid": 0, "invalid": 1, "missing": 2}  # a result that can be read scores before one that cannot
+MAX_PLACEHOLDERS = 100_000  # a larger declared count is a slip; the run is incomplete all the same
 _PLACEHOLDER = Outcome("infra", "infra_error", None, "", None, "MissingResultError", "no result was found")
 
 
@@ -110,7 +111,7 @@ def _order(row: GradedTrial) -> tuple[int, float, str, str]:
 
 def _mark_duplicate(row: GradedTrial, scoring: GradedTrial, run: RunRecord, findings: list[Finding]) -> None:
     row.role = "duplicate"
-    message = f"{scoring.trial.trial_name} scores; this further result of the task does not"
+    message = f"{scoring.trial.directory or scoring.trial.trial_name} scores; {row.trial.directory} does not"
     row.outcome = _unscored(row.outcome, "DuplicateTaskResultError", message)
     findings.append(Finding("duplicate_result", run.run_path, row.trial.trial_name, "task_id", message))
 
@@ -172,6 +173,6 @@ def reconcile(run: RunRecord, findings: list[Finding]) -> list[GradedTrial]:
             message = "the expected task has no result; the run is incomplete"
             findings.append(Finding("missing_task", run.run_path, leaf(identity), "tasks", message))
     counted = sum(row.role in COUNTED_ROLES for row in rows)
-    for number in range(1, (run.expected_task_count or 0) - counted + 1):
+    for number in range(1, min((run.expected_task_count or 0) - counted, MAX_PLACEHOLDERS) + 1):
         rows.append(_placeholder(f"<missing-{number}>", "padding"))
     return rows

@@ -26,9 +26,9 @@ from shellbench_lib.errors import ReportError, ShellbenchError
 from shellbench_lib.execution import KernelSettings, read_notebook, run_cells, unheard, unread
 from shellbench_lib.manifest import write_manifest
 from shellbench_lib.normalise import normalise, notebook_text
-from shellbench_lib.output_folder import fresh_folder, locked, save_failed
+from shellbench_lib.output_folder import fresh_folder, locked, refuse_strangers, save_failed
 from shellbench_lib.params import SAMPLE_MATRIX, ReportParameters
-from shellbench_lib.paths import local_path, project_root
+from shellbench_lib.paths import local_path, project_root, refuse_inside
 from shellbench_lib.scrub import Scrubber, scrubber, secret_values
 
 OUTPUT_PARAMETER = "output_dir"
@@ -147,6 +147,11 @@ def run_notebook(kind: NotebookKind, parameters: Any, options: RunOptions | None
     options = options or RunOptions()
     target = output_folder(parameters, options)
     source = read_notebook(project_root() / kind.path, list(kind.model.model_fields))
+    for name in kind.places:
+        place = getattr(parameters, name)
+        if place != SAMPLE_MATRIX:
+            refuse_inside(target, local_path(place, field=name), field=name)
+    refuse_strangers(target, notebook=kind.stem)  # before the lock leaves a file beside a folder that is not ours
     with locked(target), fresh_folder(target, notebook=kind.stem) as stage:
         run = _Run(kind, parameters, target, stage, options)
         run.build(source)

@@ -48,7 +48,7 @@ class Seaweed:
 
     def __init__(self, folder: Path) -> None:
         master, volume, filer, s3 = _free_ports(4)
-        self.port = s3
+        self.port, self.folder = s3, folder
         config = {
             "identities": [
                 {

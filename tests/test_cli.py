@@ -18,6 +18,7 @@ from runner_kit import ROOT, command, contents, make_report_project, params_file
 from shellbench_lib import cli
 from shellbench_lib.cli import parameter_value
 from shellbench_lib.params import ReportParameters
+from shellbench_lib.sample import write_sample
 
 COMMANDS = ("report", "export", "analyze", "verify", "upload", "sample")
 
@@ -318,3 +319,15 @@ def test_help_loads_nothing_heavy(tmp_path):
 def test_an_option_has_the_type_that_its_parameter_wants(name, text, value):
     found = parameter_value(ReportParameters, name, text)
     assert (found, type(found)) == (value, type(value))
+
+
+def test_an_output_folder_inside_the_matrix_leaves_nothing_there(tmp_path):
+    matrix = tmp_path / "matrix"
+    write_sample(matrix)
+    before = sorted(path.name for path in matrix.iterdir())
+    params = tmp_path / "p.yaml"
+    params.write_text(f"matrix_path: {matrix}\nmatrix_name: x\noutput_dir: {matrix / 'out'}\n")
+    done = command("report", params, cwd=ROOT)
+    assert done.returncode == 1
+    assert "lies inside matrix_path, which is never written" in done.stderr
+    assert sorted(path.name for path in matrix.iterdir()) == before

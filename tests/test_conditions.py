@@ -109,3 +109,9 @@ def test_separating_fields_stand_behind_the_name_that_they_belong_to():
 )  # fmt: skip
 def test_the_repetition_suffix_of_a_label(label, slug, expected):
     assert split_repetition(label, slug) == expected
+
+
+def test_two_cells_never_share_a_label():
+    assert cell_label("a", "prov/model", "high") == "a/prov/model/high"
+    assert cell_label("a/b", "c", "high") != cell_label("a", "b/c", "high")
+    assert cell_label("a", "b", "c/high") != cell_label("a", "b/c", "high")

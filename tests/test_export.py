@@ -350,3 +350,12 @@ def test_a_public_case_keeps_its_eligible_runs(tmp_path, case, eligible):
     assert {path.removeprefix("jobs/") for path, row in out.runs.items() if row["eligible"] == "True"} == eligible
     json.loads((out.folder / "aggregate_results.json").read_bytes())
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("field", ["harness", "model_slug"])
+def test_a_cell_whose_harness_or_model_is_not_recorded_asks_for_an_override(tmp_path, field):
+    write_run(tmp_path, "one", **{field: None})
+    out = Export(tmp_path, tmp_path.with_name("whole"))
+    (finding,) = [row for row in out.findings if row["code"] == "unrecorded_condition"]
+    assert finding["field"] == field
+    assert "give it as an override" in finding["message"]

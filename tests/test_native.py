@@ -10,6 +10,7 @@ from native_trees import ABSENT, Export, graded, manifest, read, result, write, 
 from shellbench_lib.conditions import task_set_digest
 from shellbench_lib.errors import InputError
 from shellbench_lib.params import Override
+from shellbench_lib.sources import SourceSettings, read_matrix
 
 
 def one(root, **settings):
@@ -288,7 +289,7 @@ def test_the_derived_pair_label_never_holds_the_effort(tmp_path, harness, slug, 
         ({"expected_task_count": -1}, 2, 2, "unreadable_number"),
         ({"expected_task_count": "many"}, 2, 2, "unreadable_number"),
         ({"expected_task_count": True}, 2, 2, "unreadable_number"),
-        ({"expected_task_count": 10**12}, 2, 2, "unreadable_number"),
+        ({"expected_task_count": 10**12}, 10**12, 2, "expected_count_mismatch"),
         ({"expected_task_count": 0}, 0, 2, "expected_count_mismatch"),
     ],
 )
@@ -449,3 +450,24 @@ def test_an_exception_of_another_shape_is_flagged_and_never_ignored(tmp_path, in
     run, findings = graded(tmp_path)
     assert run.rows[0].outcome.classification == "agent_exit"
     assert [found.code for found in findings] == ["malformed_exception"]
+
+
+def test_runs_that_lie_too_deep_are_refused_and_never_read_as_another_format(tmp_path):
+    write_run(tmp_path / "campaign")
+    with pytest.raises(InputError, match=r"campaign/jobs/r1/run_manifest.json.*give the folder above jobs/"):
+        read_matrix(tmp_path, SourceSettings())
+
+
+def test_native_trials_without_a_manifest_are_no_harbor_job(tmp_path):
+    run = write_run(tmp_path, trials={"a__x": result("a", source="shellbench-native")})
+    (run / "run_manifest.json").unlink()
+    with pytest.raises(InputError, match=r"no run_manifest.json says which run"):
+        read_matrix(tmp_path, SourceSettings())
+
+
+def test_an_unreadable_result_says_why_in_its_row(tmp_path):
+    run = write_run(tmp_path)
+    trial = next(path for path in run.iterdir() if path.is_dir())
+    (trial / "result.json").write_text("{")
+    (broken,) = [found for found in read(tmp_path).runs[0].trials if found.result_state == "invalid"]
+    assert broken.exception_message == "result.json is not JSON"

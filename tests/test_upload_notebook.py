@@ -12,7 +12,7 @@ import nbformat
 import pytest
 import upload_moto as moto_bucket
 import yaml
-from project_copy import ROOT, clean_environment, copy_project
+from project_copy import ROOT, clean_environment, copy_project, run
 from upload_files import write_bundle
 
 from shellbench_lib.upload.parameters import UploadParameters, check_upload_parameters
@@ -122,6 +122,23 @@ def test_a_real_run_publishes_and_only_manifest_and_receipt_name_the_destination
     assert manifest["bucket"] == moto_bucket.BUCKET
     assert len(list((project.run / "summaries").glob("S3_UPLOAD_RECEIPT-*.json"))) == 1
     assert project.gives_away() == []
+
+
+def test_the_clean_notebook_runs_under_nbval_and_uploads_nothing(project):
+    (project.root / "nbval.ini").write_text("[pytest]\n")
+    options = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        "nbval.ini",
+        "--nbval-lax",
+        "--nbval-current-env",
+        "--nbval-cell-timeout=60",
+    ]
+    done = run(["pytest", *options, "notebooks/trace_upload.ipynb"], cwd=project.root, home=project.folder / "home")
+    assert done.returncode == 0, done.stdout
+    assert "9 passed" in done.stdout
 
 
 def damage(project):

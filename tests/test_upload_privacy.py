@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -219,6 +220,8 @@ def test_only_the_expected_account_may_be_named_by_an_allow(principal, private):
         '{"Statement": {"Effect": "Maybe", "Principal": {"AWS": "' + ACCOUNT + '"}}}',
         '{"Statement": [{"Effect": "Deny", "Principal": "*", "Principal": "*"}]}',
         '{"Statement": [{"Effect": "Deny"}], "Unknown": 1}',
+        '{"Statement": {"Effect": "Deny", "Principal": "*", "Unknown": 1}}',
+        '{"Statement": {"Effect": "Allow", "Principal": {"AWS": "' + ACCOUNT + '"}, "principal": "*"}}',
         "[" * 100_000,
     ],
 )  # fmt: skip
@@ -324,6 +327,15 @@ def test_what_is_shown_names_no_bucket_account_or_principal():
         for private in (DESTINATION.bucket, ACCOUNT, OTHER_ACCOUNT, "somebody"):
             assert private not in shown
     assert DESTINATION.bucket in prove(**answers).checks[1].detail, "the receipt holds the whole message"
+
+
+def test_a_proof_that_lacks_a_required_check_or_the_region_is_none():
+    whole = prove()
+    assert not replace(whole, checks=()).private
+    assert not replace(whole, region="").private
+    for missing in whole.checks:
+        rest = replace(whole, checks=tuple(check for check in whole.checks if check is not missing))
+        assert rest.private is not missing.kind.required
 
 
 def test_clients_of_the_buckets_own_region_are_asked():

@@ -181,6 +181,18 @@ def test_a_bucket_that_turns_public_during_the_transfer_gets_no_manifest(aws, ru
     assert len(receipt["files"]) == 5
 
 
+def test_an_interrupted_run_keeps_its_receipt_and_the_next_one_goes_on(aws, run):
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        publish(run, advance=interrupt, workers=1)
+    (receipt,) = (json.loads(path.read_text()) for path in receipts(run))
+    assert receipt["error"] == "interrupted: KeyboardInterrupt"
+    assert MANIFEST_NAME not in moto_bucket.object_keys()
+    assert publish(run).manifest == "published"
+
+
 def test_a_bucket_that_is_not_blocked_gets_nothing(aws, run):
     moto_bucket.client().delete_public_access_block(Bucket=moto_bucket.BUCKET)
     with pytest.raises(UploadRefusedError, match="nothing was written"):

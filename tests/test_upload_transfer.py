@@ -38,6 +38,7 @@ def server(tmp_path_factory):
     server.client().create_bucket(Bucket=BUCKET)
     yield server
     server.stop()
+    shutil.rmtree(server.folder)  # a gigabyte that pytest would keep for three sessions
 
 
 @pytest.fixture
@@ -336,6 +337,7 @@ def test_memory_stays_bounded_for_a_bundle_that_does_not_compress(server, to, tm
         [sys.executable, str(script), str(server.port), str(tmp_path), to.prefix],
         capture_output=True, text=True, timeout=150, check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join([str(here), str(here.parent)])},
     )  # fmt: skip
+    shutil.rmtree(tmp_path / "raw", ignore_errors=True)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["bytes"] >= 600 * MIB

@@ -8,7 +8,7 @@ from shellbench_lib.errors import InputError
 from shellbench_lib.sources.files import MatrixFolder
 from shellbench_lib.sources.harbor import looks_like_harbor, read_harbor
 from shellbench_lib.sources.matrix import Matrix, SourceSettings
-from shellbench_lib.sources.native import native_jobs_directory, read_native
+from shellbench_lib.sources.native import native_jobs_directory, native_run_below, read_native
 
 __all__ = ["Matrix", "SourceSettings", "read_matrix"]
 LOOKED_FOR = (
@@ -28,6 +28,12 @@ def read_matrix(path: Path, settings: SourceSettings) -> Matrix:
     folder = MatrixFolder(path.resolve())
     if native_jobs_directory(folder) is not None:
         return read_native(folder, settings)
+    below = native_run_below(folder)
+    if below is not None:
+        raise InputError(
+            f"matrix_path: {path.name} holds native ShellBench runs further down ({below}/run_manifest.json); "
+            "give the folder above jobs/, jobs/ itself or one run"
+        )
     if looks_like_harbor(folder):
         return read_harbor(folder, settings)
     if not any(path.iterdir()):

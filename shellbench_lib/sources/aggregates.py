@@ -9,6 +9,7 @@ never analysed.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,6 +34,7 @@ UNSCORED_CLASSES = frozenset({"infra", "verifier_missing_reward"})
 UNSCORED_EXCEPTIONS = frozenset(
     {"DuplicateTaskResultError", "UnexpectedTaskResultError", "InvalidManifestError", "MissingResultError"}
 )
+SCORE_TOLERANCE = 1e-6  # what an export may have lost by rounding
 QUALIFICATION_REASON = "r0_non_scoring_qualification"
 _PLACEHOLDER_TASK = re.compile(r"<(?:missing-\d+|run-manifest)>")
 # Copies of a run's values in its task rows: column of the task table -> column of the run table.
@@ -108,7 +110,10 @@ def read_aggregates(path: Path) -> AggregateExport:
     findings = [*_absent_columns(runs_table), *_absent_columns(tasks_table)]
     runs = _run_rows(runs_table, key)
     tasks = _task_rows(tasks_table, key, {row[key]: row for row in reversed(runs)})
-    findings += [*runs_table.findings, *tasks_table.findings, *_coverage(runs, tasks)]
+    if not runs:
+        raise InputError(f"{RUNS_FILE}: holds no run")
+    _exclude_without_rows(runs, tasks)
+    findings += [*runs_table.findings, *tasks_table.findings, *_coverage(runs, tasks), *_score_findings(runs, tasks)]
     kind = "this project's own" if key == OUR_MARK else "upstream's"
     return AggregateExport(
         run_rows=[list(row.values()) for row in runs],
@@ -307,6 +312,36 @@ def _score_once(rows: Sequence[Row], findings: list[Finding]) -> None:
             row["scorable"] = False
             message = f"{len(group)} rows score for one task; the earliest counts"
             findings.append(Finding("duplicate_result", row["run_path"], task, "task_name", message))
+
+
+def _exclude_without_rows(runs: Sequence[Row], tasks: Sequence[Row]) -> None:
+    """Take eligibility from a run without one task row that scores: no cell could be made of it."""
+    found = {row["run_path"] for row in tasks if row["scorable"]}
+    for run in runs:
+        if run["eligible"] and run["run_path"] not in found:
+            run["eligible"] = False
+            run["exclusion_reason"] = run["exclusion_reasons"] = "incomplete"
+    excluded = {run["run_path"] for run in runs if not run["eligible"]}
+    for row in tasks:
+        if row["run_path"] in excluded and row["run_eligible"]:
+            row["run_eligible"], row["run_exclusion_reason"] = False, "incomplete"
+
+
+def _score_findings(runs: Iterable[Row], tasks: Iterable[Row]) -> list[Finding]:
+    """Note eligible runs whose recorded score is not the sum of their scored rewards over the expected tasks."""
+    rewards: dict[str, list[float]] = defaultdict(list)
+    for row in tasks:
+        if row["scorable"] and row["reward"] is not None:
+            rewards[row["run_path"]].append(row["reward"])
+    found = []
+    for run in runs:
+        if not run["eligible"]:
+            continue
+        computed = math.fsum(rewards[run["run_path"]]) / run["expected_task_count"]
+        if abs(computed - run["score"]) > SCORE_TOLERANCE:
+            message = f"recorded score {run['score']:g}, its task rows give {computed:g}; cells use the rows"
+            found.append(Finding("score_mismatch", run["run_path"], "", "score", message))
+    return found
 
 
 def _coverage(runs: Iterable[Row], tasks: Iterable[Row]) -> list[Finding]:

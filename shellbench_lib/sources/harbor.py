@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from shellbench_lib.conditions import cell_label, normal_effort
+from shellbench_lib.errors import InputError
 from shellbench_lib.findings import Finding
 from shellbench_lib.harbor_outcome import harbor_outcome
 from shellbench_lib.records import ID_PREFIX, Condition, ExpectedTask, RunRecord
@@ -22,7 +23,7 @@ from shellbench_lib.sources.harbor_jobs import find_jobs, looks_like_harbor
 from shellbench_lib.sources.harbor_runs import Job, form_runs
 from shellbench_lib.sources.harbor_trials import HarborTrial, TrialReader
 from shellbench_lib.sources.matrix import Matrix, SourceSettings
-from shellbench_lib.sources.native import expected_stem, trial_stem
+from shellbench_lib.sources.native import NATIVE_RUNNER, expected_stem, trial_stem
 from shellbench_lib.sources.overrides import OverrideRules
 from shellbench_lib.sources.values import first_text, mapping, text
 
@@ -42,6 +43,10 @@ def read_harbor(folder: MatrixFolder, settings: SourceSettings) -> Matrix:
     """
     rules = OverrideRules(settings.overrides)
     jobs = [job for job in _read_jobs(folder, settings, rules) if job.trials]
+    if not jobs:
+        raise InputError(
+            "matrix_path: every trial here is a native ShellBench one and no run_manifest.json says which run it is of"
+        )
     runs = form_runs(jobs, merge_jobs=settings.merge_jobs, declared_count=settings.expected_task_count)
     _file_notes(folder, runs, jobs)
     folder.findings += [*_mixed_arguments(jobs), *rules.unused()]
@@ -50,6 +55,7 @@ def read_harbor(folder: MatrixFolder, settings: SourceSettings) -> Matrix:
 
 def _read_jobs(folder: MatrixFolder, settings: SourceSettings, rules: OverrideRules) -> list[Job]:
     jobs = find_jobs(folder, TrialReader(folder, settings.reward_key).read)
+    _leave_native_out(folder, jobs)
     for job in jobs:
         _settle_tasks(job)
         _settle_conditions(job, rules)
@@ -57,6 +63,19 @@ def _read_jobs(folder: MatrixFolder, settings: SourceSettings, rules: OverrideRu
     for job in jobs:
         _note_several_jobs(folder, job)
     return jobs
+
+
+def _leave_native_out(folder: MatrixFolder, jobs: Sequence[Job]) -> None:
+    """Take native ShellBench trials out: without their manifest neither their condition nor their gates are known."""
+    for job in jobs:
+        kept = []
+        for trial in job.trials:
+            if trial.record.source != NATIVE_RUNNER:
+                kept.append(trial)
+                continue
+            message = f"{trial.record.result_path}: a native ShellBench trial without a run_manifest.json; not read"
+            folder.note("foreign_result_file", job.name, trial.record.trial_name, "source", message)
+        job.trials = kept
 
 
 def _count_once(folder: MatrixFolder, jobs: Sequence[Job]) -> None:

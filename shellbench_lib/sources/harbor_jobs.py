@@ -14,12 +14,11 @@ from typing import Any, Generic, Literal, TypeVar
 
 from shellbench_lib.errors import InputError
 from shellbench_lib.sources.files import Entry, MatrixFolder, UnreadableFileError, join, shown
+from shellbench_lib.sources.native import TRIAL_PARTS
 from shellbench_lib.sources.values import text, whole
 
 RESULT, CONFIG = "result.json", "config.json"
 TERMINAL_BENCH_RESULT = "results.json"
-# What a trial's directory holds; inside a job none of these is a job or a trial.
-TRIAL_PARTS = frozenset({"agent", "user-agent", "verifier", "artifacts", "steps"})
 
 PlaceKind = Literal["trial", "broken", "unfinished", "job", "other"]
 Trial = TypeVar("Trial")

@@ -6,8 +6,10 @@ null nor empty.
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from shellbench_lib.conditions import split_repetition, task_set_digest
@@ -26,11 +28,11 @@ from shellbench_lib.sources.trials import (
 from shellbench_lib.sources.values import first_text, flag, mapping, text, whole
 
 MANIFEST = "run_manifest.json"
+TRIAL_PARTS = frozenset({"agent", "user-agent", "verifier", "artifacts", "steps"})  # folders inside a trial's
 NATIVE_RUNNER = "shellbench-native"
 TRIAL_NAME_LENGTH = 32  # characters of the task's leaf that a trial directory's name keeps
 _REPETITION_KEYS = ("repetition", "repetition_index", "repeat", "repeat_index")
 _COUNT_KEYS = ("expected_task_count", "task_count", "expected_trials", "n_tasks")
-MAX_TASKS = 100_000  # a larger declared count is a slip or an attack: each missing task gets a row
 _PAIR_KEYS = ("pair_label", "pair_name", "comparison_pair", "base_label", "pair")
 _PARITY_SCOPE_KEYS = (
     "harness", "model_slug", "model_id", "provider_model_id", "execution_mode", "task_suite", "expected_task_count",
@@ -48,6 +50,15 @@ def native_jobs_directory(folder: MatrixFolder) -> str | None:
             if entry.is_directory
         ):
             return directory
+    return None
+
+
+def native_run_below(folder: MatrixFolder) -> str | None:
+    """Return the path of a native run that lies deeper than runs are looked for, None where there is none."""
+    for directory, folders, files in os.walk(folder.root):
+        folders[:] = sorted(set(folders) - TRIAL_PARTS)
+        if MANIFEST in files:
+            return shown(Path(directory).relative_to(folder.root).as_posix())
     return None
 
 
@@ -271,8 +282,8 @@ def _expected_count(
         if not _present(value):
             continue
         count = None if isinstance(value, bool) else whole(value)
-        if count is None or not 0 <= count <= MAX_TASKS:
-            message = f"{text(value)[:60]!r} is no task count from 0 to {MAX_TASKS}; taken as not declared"
+        if count is None or count < 0:
+            message = f"{text(value)[:60]!r} is no task count; taken as not declared"
             folder.note("unreadable_number", run_path, field_name=key, message=message)
             break
         if expected is not None and count != len(expected):
@@ -315,7 +326,12 @@ def _read_trial(
     except UnreadableFileError as cause:
         note("malformed_result", "result.json", f"{shown(path)} {cause}")
         return TrialRecord(
-            name, name, result_path=shown(path), result_state="invalid", task_path=_planned(folder, directory)
+            name,
+            name,
+            result_path=shown(path),
+            result_state="invalid",
+            task_path=_planned(folder, directory),
+            exception_message=f"result.json {cause}",
         )
     if found is None:
         return _trial_without_result(folder, run, directory, name, note)

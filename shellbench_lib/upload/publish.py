@@ -9,6 +9,7 @@ machine: it names bucket, account and principals.
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -167,13 +168,14 @@ def _check_writable(folder: Path) -> None:
 
 def _replace(path: Path, data: bytes) -> None:
     """Write a file whole or not at all; for the owner's eyes, since it names the destination."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        descriptor, temporary = tempfile.mkstemp(
+            prefix=f".{path.name}.", dir=path.parent
+        )  # readable by the owner alone
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        temporary.replace(path)
+        Path(temporary).replace(path)
     except OSError as error:
         raise OutputError(f"{path.name}: cannot be written ({type(error).__name__})") from error

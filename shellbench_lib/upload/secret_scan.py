@@ -279,7 +279,7 @@ class _MemberText:
         rest = min(high, position + AHEAD // 2)
         done = self._done.get(rule, 0)
         for start, stop, secret in rule.find(text):
-            if done <= low + start < rest and low + stop > position:
+            if done <= low + start < rest:
                 self._count(rule.kind, secret, low + start)
                 rest = max(rest, low + stop)
         self._done[rule] = rest

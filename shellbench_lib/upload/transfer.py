@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shellbench_lib.errors import ShellbenchError, UploadNotVerifiedError
+from shellbench_lib.errors import InputError, ShellbenchError, UploadNotVerifiedError
 from shellbench_lib.upload.aws import Reply, ask
 from shellbench_lib.upload.bundle import BundleFile
 from shellbench_lib.upload.faults import (
@@ -30,7 +30,7 @@ from shellbench_lib.upload.faults import (
     VanishedError,
     failure,
 )
-from shellbench_lib.upload.local import ChangedError, FileSlice, Stopped, check_part, opened
+from shellbench_lib.upload.local import FileSlice, Stopped, check_part, opened
 from shellbench_lib.upload.multipart import Multipart
 from shellbench_lib.upload.remote import (
     METADATA_KEY,
@@ -80,7 +80,7 @@ class Transfer:
 
         Raises:
             UploadNotVerifiedError: something different lies there, an answer failed, or a verification did.
-            ChangedError: a file is not what it was when it was hashed.
+            InputError: a file is not what it was when it was hashed, or vanished.
         """
         errors: list[ShellbenchError] = []
         with self._parts, ThreadPoolExecutor(self._workers) as objects:
@@ -108,7 +108,7 @@ class Transfer:
         try:
             return self._send_one(file)
         except ShellbenchError as error:
-            self._gave_up = self._gave_up or isinstance(error, ChangedError | DecidedError)
+            self._gave_up = self._gave_up or isinstance(error, InputError | DecidedError)
             self._stop.set()
             raise
 
