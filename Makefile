@@ -32,8 +32,10 @@ lint: env
 	$(BIN)/mypy
 	$(BIN)/python tools/check_tree.py
 
+# Speed and size as ratios of one run, then the coverage of intervals and tests by simulation.
 bench: env
 	$(BIN)/python bench/run.py
+	$(BIN)/python bench/coverage.py
 
 # Rewrites the generated tables under docs/.
 docs: env

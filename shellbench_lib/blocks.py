@@ -60,20 +60,20 @@ def value_text(value: Any, kind: Format) -> str:
 def paragraph(*sentences: str) -> Block:
     """Return sentences as one paragraph."""
     text = " ".join(sentences)
-    return Block(str(Markup("<p>{}</p>").format(text)), text)
+    return Block(str(Markup("<p>{}</p>").format(printable(text))), text)
 
 
 def bullets(sentences: Sequence[str], *, numbered: bool = False) -> Block:
     """Return sentences as a list."""
     tag = "ol" if numbered else "ul"
-    items = Markup("").join(Markup("<li>{}</li>").format(sentence) for sentence in sentences)
+    items = Markup("").join(Markup("<li>{}</li>").format(printable(sentence)) for sentence in sentences)
     return Block(f"<{tag}>{items}</{tag}>", "\n".join(f"- {sentence}" for sentence in sentences))
 
 
 def linked(sentences: Sequence[tuple[str, str]]) -> Block:
     """Return sentences as a numbered list, each with a link to the file that it comes from."""
     items = Markup("").join(
-        Markup('<li>{} <a href="{}">{}</a></li>').format(text, target, target.rpartition("/")[2])
+        Markup('<li>{} <a href="{}">{}</a></li>').format(printable(text), target, target.rpartition("/")[2])
         for text, target in sentences
     )
     return Block(f'<ol class="headline">{items}</ol>', "\n".join(f"- {text} [{target}]" for text, target in sentences))
@@ -98,13 +98,13 @@ def table(frame: pd.DataFrame, columns: Sequence[Shown], *, caption: str, limit:
         [value_text(value, column.format) for value, column in zip(row, columns, strict=True)]
         for row in zip(*values, strict=True)
     ]
-    head = "".join(f'<th scope="col"{_number_class(c)}>{escape(c.heading)}</th>' for c in columns)
+    head = "".join(f'<th scope="col"{_number_class(c)}>{escape(printable(c.heading))}</th>' for c in columns)
     body = "".join(
         "<tr>" + "".join(f"<td{_number_class(c)}>{escape(v)}</td>" for v, c in zip(row, columns, strict=True)) + "</tr>"
         for row in rows
     )
     html = (
-        f'<div class="table-box"><table class="data"><caption>{escape(caption)}</caption>'
+        f'<div class="table-box"><table class="data"><caption>{escape(printable(caption))}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
     lines = [caption, " | ".join(column.heading for column in columns), *(" | ".join(row) for row in rows)]

@@ -193,7 +193,8 @@ def variance(found: pd.DataFrame) -> Block:
             Shown("repetitions", "Repetitions", "integer"),
             Shown("reason", "Why empty"),
         ],
-        caption="Analysis of variance on the tasks that every cell has, at the smallest common number of repetitions.",
+        caption="Analysis of variance at the repetitions of the cell with fewest, on the tasks that every cell has "
+        "scored that often.",
     )
     plan = table(
         found[planned],

@@ -57,3 +57,10 @@ def test_hostile_names_are_escaped():
     assert "&lt;img src=x onerror=alert(1)&gt;" in block.html
     assert "a &amp; b" in block.html
     assert paragraph("</script>").html == "<p>&lt;/script&gt;</p>"
+
+
+def test_characters_that_turn_a_line_round_are_shown_as_replaced():
+    turning = "safe \u202e desrever"
+    frame = pd.DataFrame({"name": [turning]})
+    for block in (table(frame, [Shown("name", turning)], caption=turning), paragraph(turning), bullets([turning])):
+        assert "\u202e" not in block.html

@@ -11,11 +11,13 @@ def frame(name, *rows):
     return pd.DataFrame([{**dict.fromkeys(names(TABLES[name])), **row} for row in rows], columns=names(TABLES[name]))
 
 
-def cell(label, score, standing="behind the leader", key="d:10", runs=3, **lead):
+def cell(label, score, standing="behind the leader", key="d:10", runs=3, missing=0, **lead):
     return {
         "dataset_key": key,
         "cell": label,
+        "rank": 1 if standing == "leader" else 2,
         "runs": runs,
+        "missing_rewards": missing,
         "mean_score": score,
         "score_low": score - 0.1,
         "score_high": score + 0.1,
@@ -24,8 +26,14 @@ def cell(label, score, standing="behind the leader", key="d:10", runs=3, **lead)
     }
 
 
-def lead(delta, p, verdict, narrow=False):
-    return {"lead_delta": delta, "lead_p_holm": p, "lead_verdict": verdict, "lead_narrow": narrow}
+def lead(delta, p, verdict, narrow=False, tie_k=2):
+    return {
+        "lead_delta": delta,
+        "lead_p_holm": p,
+        "lead_verdict": verdict,
+        "lead_narrow": narrow,
+        "lead_tie_k": tie_k,
+    }
 
 
 def pair(factor, left, right, delta, p, verdict, narrow=False, key="d:10"):
@@ -39,6 +47,7 @@ def pair(factor, left, right, delta, p, verdict, narrow=False, key="d:10"):
         "verdict": verdict,
         "narrow": narrow,
         "n_tasks": 10,
+        "dropped_tasks": 0,
         "minimum_detectable_effect": 0.2,
     }
 
@@ -73,21 +82,16 @@ TWO = [
 def test_leader_with_interval_and_the_verdict_on_the_next_cell():
     assert texts(tables(TWO))[0] == (
         "a/m/high has the highest mean score, 0.600 (95% interval 0.500 to 0.700); +0.200 against the next cell, "
-        "b/m/high: no evidence of a difference (p = 0.120, Holm)."
-    )
-
-
-def test_a_tie_is_called_a_tie():
-    assert "1 of the 1 other cells cannot be told from the leader and count as tied with it: b/m/high." in texts(
-        tables(TWO)
+        "b/m/high: no evidence of a difference (p = 0.120, Holm); of the other 1 cell 1 counts as tied with it (b/m/high)."
     )
 
 
 def test_a_leader_that_beats_all_has_no_tie():
     board = [cell("a/m/high", 0.9, "leader"), cell("b/m/high", 0.1, **lead(0.8, 0.0001, "better"))]
     found = texts(tables(board))
-    assert found[0].endswith("+0.800 against the next cell, b/m/high: better (p < 0.001, Holm).")
-    assert found[1] == "The leader beats 1 of the 1 other cells; none is tied with it."
+    assert found[0].endswith(
+        "+0.800 against the next cell, b/m/high: better (p < 0.001, Holm); of the other 1 cell 1 is behind it."
+    )
 
 
 def test_a_narrow_lead_names_verdict_and_tasks_in_one_sentence():
@@ -124,12 +128,12 @@ def test_exclusions_are_counted_by_their_first_reason():
 
 def test_without_an_eligible_run_there_is_nothing_to_compare():
     found = texts(tables([], run_table=runs(0, ["incomplete"])))
-    assert found == ["No run is eligible, so nothing can be compared.", "1 of 1 runs were excluded: incomplete 1."]
+    assert found == ["No run is eligible, so nothing can be compared.", "1 of 1 run was excluded: incomplete 1."]
 
 
 def test_one_run_per_cell_says_what_cannot_be_known():
     board = [cell("a/m/high", 0.6, "leader", runs=1), cell("b/m/high", 0.4, runs=1, **lead(0.2, 0.1, "better"))]
-    assert "2 of 2 cells have one run, so their run-to-run noise is unknown" in texts(tables(board))[-1]
+    assert "2 of 2 cells have one run, so run-to-run noise is unknown there." in texts(tables(board))
 
 
 def test_a_single_cell():
@@ -151,3 +155,58 @@ def test_every_sentence_names_its_table():
         folder, _, name = sentence.table.partition("/")
         assert folder in {"analysis", "summaries"}
         assert name in TABLES
+
+
+def test_equal_first_places_are_shared_whatever_their_names():
+    board = [cell("a/m/high", 0.6, "leader"), cell("b/m/high", 0.6, "tied with the leader", **lead(0.0, 1.0, "no"))]
+    board[1]["rank"] = 1
+    assert texts(tables(board))[0].startswith("a/m/high, b/m/high share the highest mean score, 0.600")
+
+
+def test_a_lead_on_few_shared_tasks_says_so():
+    board = [cell("a/m/high", 0.6, "leader"), cell("b/m/high", 0.4, **lead(0.3, 0.01, "better"))]
+    comparison = pair("leader", "a/m/high", "b/m/high", 0.3, 0.01, "better") | {"n_tasks": 8, "dropped_tasks": 12}
+    assert (
+        "+0.300 against the next cell, b/m/high on the 8 tasks that both have: better"
+        in texts(tables(board, [comparison]))[0]
+    )
+
+
+def test_a_narrow_lead_without_significance_stands_beside_its_verdict():
+    board = [
+        cell("a/m/high", 0.6, "leader"),
+        cell("b/m/high", 0.5, **lead(0.1, 0.3, "no evidence of a difference", True, 3)),
+    ]
+    assert "no evidence of a difference (p = 0.300, Holm), and narrow: 3 tasks carry it" in texts(tables(board))[0]
+
+
+def test_a_verdict_that_hangs_on_missing_rewards_is_named():
+    board = [cell("a/m/high", 0.6, "leader", missing=8), cell("b/m/high", 0.2, **lead(0.4, 0.01, "better"))]
+    change = {
+        "dataset_key": "d:10", "factor": "harness", "left_cell": "a/m/high", "right_cell": "b/m/high", "changes": True,
+        "verdict_zero": "better", "verdict_exclude": "no evidence of a difference", "narrow_zero": True,
+    }  # fmt: skip
+    (found,) = [
+        s for s in first_screen(tables(board, sensitivity=[change, change | {"factor": "leader"}])) if "hang" in s.text
+    ]
+    assert found.text == (
+        "8 trials of eligible runs without a reward count 0; 1 of 1 verdict on matched pairs hang on that: a/m/high "
+        "against b/m/high: better but narrow under zero, no evidence of a difference under exclude."
+    )
+    assert found.table == "analysis/missing_reward_sensitivity.csv"
+
+
+def test_with_several_datasets_every_sentence_says_which_it_is_about():
+    board = [cell("a/m/high", 0.6, "leader"), cell("a/m/high", 0.6, "leader", key="e:10", runs=2)]
+    comparisons = [pair("harness", "a/m/high", "b/m/high", 0.2, 0.01, "better")]
+    found = texts(tables(board, comparisons))
+    assert found[0].startswith("In dataset d:10, ")
+    assert any(text.startswith("In the same dataset, 1 of 1 matched harness pair is significant") for text in found)
+    assert any(text.startswith("In dataset e:10, ") for text in found)
+
+
+def test_power_beyond_the_scale_is_said_in_words():
+    comparisons = [
+        pair("harness", "a/m/high", "b/m/high", 0.2, 0.5, "too few tasks") | {"minimum_detectable_effect": 3.5}
+    ]
+    assert any("no difference from 0 to 1 is found with 80 % power" in text for text in texts(tables(TWO, comparisons)))

@@ -182,8 +182,23 @@ def test_efforts_go_up_and_the_leader_stands_left():
     order = [EFFORTS.index(c.reasoning_effort) for c in scores.cells]
     assert all(order[p.left] == order[p.right] + 1 for p in pairs)
     scored = ScoredCells.of(scores, InferenceSettings())
-    best = max(range(12), key=scored.mean)
-    assert {p.left for p in leader_pairs(scored)} == {best}
+    (leader,) = {p.left for p in leader_pairs(scored)}
+    assert scored.mean(leader) == max(map(scored.mean, range(12)))
+
+
+@pytest.mark.parametrize(("first", "second"), [("a", "b"), ("b", "a")])
+def test_of_two_leaders_with_one_mean_the_name_decides_nothing(first, second):
+    # Both score 1/2; `first` solves the first task. c is behind one of them only on some tasks.
+    scores = dataset(
+        {
+            (first, "m", "high"): [[1.0], [1.0], [0.0], [0.0]],
+            (second, "m", "high"): [[0.0], [0.0], [1.0], [1.0]],
+            ("c", "m", "high"): [[1.0], [0.0], [0.0], [0.0]],
+        }
+    )
+    scored = ScoredCells.of(scores, InferenceSettings())
+    (leader,) = {pair.left for pair in leader_pairs(scored)}
+    assert scores.cells[leader].harness == first
 
 
 rewards = st.lists(

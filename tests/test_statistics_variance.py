@@ -10,6 +10,7 @@ from score_data import array_dataset as dataset
 
 from shellbench_lib.statistics.variance import (
     ONE_REPETITION,
+    TOO_FEW_TASKS,
     balanced_scores,
     planned_difference,
     variance_components,
@@ -113,3 +114,11 @@ def test_the_order_of_cells_tasks_and_repetitions_changes_nothing(cells, tasks, 
     shuffled = scores[np.ix_(cells, tasks, repetitions)]
     expected, found = variance_components(scores).raw, variance_components(shuffled).raw
     assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_no_task_that_all_cells_share_is_a_reason_and_no_crash():
+    scores = np.array([[[1.0], [np.nan]], [[np.nan], [0.0]]])
+    table = variance_table([dataset(scores, attempted=~np.isnan(scores))], missing_reward="zero", confidence_level=0.95)
+    assert table["value"].isna().all()
+    assert table["standard_error"].isna().all()
+    assert set(table.loc[table["quantity"] != "planned design", "reason"]) == {TOO_FEW_TASKS}

@@ -165,10 +165,20 @@ def leader_pairs(scored: ScoredCells) -> list[Pair]:
 
 
 def ranked_cells(scored: ScoredCells) -> list[int]:
-    """Return the cells that have a score, the highest mean first, equal ones by label."""
+    """Return the cells that have a score, the highest mean first.
+
+    Of equal means the one with more tasks comes first, then the one that scores more on the first task on which they
+    differ: a name decides only between cells that are equal on every task.
+    """
     cells = scored.dataset.cells
     means = {cell: scored.mean(cell) for cell in range(len(cells))}
-    return sorted((c for c in means if not math.isnan(means[c])), key=lambda c: (-means[c], cells[c].label))
+
+    def order(cell: int) -> tuple[float, int, list[int], str]:
+        present = scored.units.present[cell]
+        units = np.where(present, -scored.units.units[cell], 1)
+        return -means[cell], -int(present.sum()), units.tolist(), cells[cell].label
+
+    return sorted((cell for cell in means if not math.isnan(means[cell])), key=order)
 
 
 def compare(scored: ScoredCells, pairs: Iterable[Pair]) -> list[Comparison]:

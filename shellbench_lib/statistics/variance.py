@@ -30,6 +30,8 @@ POWER = 0.8
 PLANNED_REPETITIONS = (1, 2, 3, 5, 10)
 PLANNED_TASK_FACTOR = 1.5
 COMPONENTS = ("task", "cell", "task x cell", "repetition")
+TOO_FEW_TASKS = "fewer than two tasks have the common number of scores in every cell"
+ONE_CELL_ONE_REPETITION = "one cell with one repetition: there is nothing to compare"
 ONE_REPETITION = "one repetition: task x cell and repetition cannot be told apart"
 
 
@@ -55,6 +57,8 @@ class VarianceComponents:
     def reliability(self, *, absolute: bool = False) -> float:
         """Return the reliability of the ranking (or of absolute scores), a fraction; NaN where it is undefined."""
         shown = self.shown
+        if math.isnan(shown["cell"]):
+            return math.nan
         noise = _noise(shown, self.tasks, self.repetitions, observed=self.repetitions)
         if absolute:
             noise += shown["task"] / self.tasks
@@ -73,9 +77,10 @@ def _noise(shown: dict[str, float], tasks: float, repetitions: float, *, observe
 
 
 def balanced_scores(dataset: DatasetScores, missing_reward: MissingReward) -> FloatArray:
-    """Return `(n_cells, n_tasks, n_reps)` without gaps: the smallest common repetitions, the tasks that have them all.
+    """Return `(n_cells, n_tasks, n_reps)` without gaps.
 
-    A cell's scores of a task are taken in the order of its runs.
+    The repetitions are those of the cell with fewest; the tasks are those that every cell has scored that often. A
+    cell's scores of a task are taken in the order of its runs.
     """
     scores = dataset.scores(missing_reward)
     known = np.sum(~np.isnan(scores), axis=2)
@@ -91,8 +96,10 @@ def variance_components(scores: FloatArray) -> VarianceComponents:
     """Return the components of balanced scores `(n_cells, n_tasks, n_reps)` without NaN."""
     cells, tasks, repetitions = scores.shape
     unknown = dict.fromkeys(COMPONENTS, math.nan)
-    if tasks < 2 or repetitions < 1 or (cells < 2 and repetitions < 2):
-        return VarianceComponents(unknown, cells, tasks, repetitions, "too few tasks or repetitions")
+    if tasks < 2 or repetitions < 1:
+        return VarianceComponents(unknown, cells, tasks, repetitions, TOO_FEW_TASKS)
+    if cells < 2 and repetitions < 2:
+        return VarianceComponents(unknown, cells, tasks, repetitions, ONE_CELL_ONE_REPETITION)
     grand, task_cell = scores.mean(), scores.mean(axis=2)
     cell, task = task_cell.mean(axis=1), task_cell.mean(axis=0)
     ms_task = cells * repetitions * np.sum((task - grand) ** 2) / (tasks - 1)
@@ -123,8 +130,10 @@ def planned_difference(
     Both cells run the same tasks, so the task component cancels: SE^2 = 2 (task x cell / T + repetition / (T R)).
     The detectable effect is (t_(1+level)/2 + t_.8) SE with T - 1 degrees of freedom.
     """
+    if tasks < 2:
+        return math.nan, math.nan
     noise = _noise(components.shown, tasks, repetitions, observed=components.repetitions)
-    if math.isnan(noise) or tasks < 2:
+    if math.isnan(noise):
         return math.nan, math.nan
     error = math.sqrt(2 * noise)
     quantiles = stats.t.ppf((1 + level) / 2, tasks - 1) + stats.t.ppf(POWER, tasks - 1)
