@@ -23,6 +23,10 @@ BOARD, COMPARISONS = "analysis/leaderboard.csv", "analysis/paired_comparisons.cs
 INFLUENCE, RUNS = "analysis/task_influence.csv", "summaries/aggregate_results.csv"
 SENSITIVITY = "analysis/missing_reward_sensitivity.csv"
 SAME = "In the same dataset, "
+_ONE_OTHER = {
+    "tied with the leader": "the other cell counts as tied with it",
+    "behind the leader": "the other cell is behind it",
+}
 _FACTORS = {"harness": "harness", "effort": "neighbouring effort", "model": "model"}
 
 
@@ -148,6 +152,8 @@ def _verdict(row: pd.Series[Any]) -> str:
 
 
 def _standings(board: pd.DataFrame) -> str:
+    if len(board) == 2:
+        return _ONE_OTHER.get(board["standing"].iloc[1], "whether the other cell is behind cannot be told")
     counts = Counter(board["standing"].iloc[1:])
     tied = board.loc[board["standing"] == "tied with the leader", "cell"].tolist()
     parts = []
@@ -191,10 +197,7 @@ def _factor(tables: HeadlineTables, key: str, factor: str, start: str) -> list[S
     significant = found[found["verdict"].isin(SIGNIFICANT)]
     pairs = _count(len(found), f"matched {_FACTORS[factor]} pair")
     if significant.empty:
-        detectable = found["minimum_detectable_effect"].median()
-        note = "" if pd.isna(detectable) else f" (typical power of 80 % from {_plain(detectable)} on)"
-        text = f"{start}the {pairs} {'shows' if len(found) == 1 else 'show'} no significant difference{note}."
-        return [Sentence(_capital(text), COMPARISONS)]
+        return [Sentence(_capital(f"{start}{_no_difference(found, pairs)}."), COMPARISONS)]
     ordered = significant.sort_values("mean_delta", key=lambda values: -values.abs(), kind="stable")
     parts = [
         f"{printable(row['left_cell'])} {row['verdict']} than {printable(row['right_cell'])} "
@@ -204,6 +207,16 @@ def _factor(tables: HeadlineTables, key: str, factor: str, start: str) -> list[S
     verb = "is" if len(significant) == 1 else "are"
     text = f"{start}{len(significant)} of {pairs} {verb} significant: {'; '.join(parts)}"
     return [Sentence(text + (" ..." if len(significant) > NAMED_VERDICTS else "") + ".", COMPARISONS)]
+
+
+def _no_difference(found: pd.DataFrame, pairs: str) -> str:
+    one = len(found) == 1
+    which = f"the only {pairs.removeprefix('1 ')}" if one else f"the {pairs}"
+    if (found["verdict"] == "too few tasks").all():
+        return f"{which} {'has' if one else 'have'} too few tasks for a verdict"
+    detectable = found["minimum_detectable_effect"].median()
+    note = f" (80 % power typically from {_plain(detectable)} on)" if detectable <= 1 else ""
+    return f"{which} {'shows' if one else 'show'} no significant difference{note}"
 
 
 def _excluded(tables: HeadlineTables) -> list[Sentence]:

@@ -82,7 +82,7 @@ TWO = [
 def test_leader_with_interval_and_the_verdict_on_the_next_cell():
     assert texts(tables(TWO))[0] == (
         "a/m/high has the highest mean score, 0.600 (95% interval 0.500 to 0.700); +0.200 against the next cell, "
-        "b/m/high: no evidence of a difference (p = 0.120, Holm); of the other 1 cell 1 counts as tied with it (b/m/high)."
+        "b/m/high: no evidence of a difference (p = 0.120, Holm); the other cell counts as tied with it."
     )
 
 
@@ -90,7 +90,7 @@ def test_a_leader_that_beats_all_has_no_tie():
     board = [cell("a/m/high", 0.9, "leader"), cell("b/m/high", 0.1, **lead(0.8, 0.0001, "better"))]
     found = texts(tables(board))
     assert found[0].endswith(
-        "+0.800 against the next cell, b/m/high: better (p < 0.001, Holm); of the other 1 cell 1 is behind it."
+        "+0.800 against the next cell, b/m/high: better (p < 0.001, Holm); the other cell is behind it."
     )
 
 
@@ -210,3 +210,21 @@ def test_power_beyond_the_scale_is_said_in_words():
         pair("harness", "a/m/high", "b/m/high", 0.2, 0.5, "too few tasks") | {"minimum_detectable_effect": 3.5}
     ]
     assert any("no difference from 0 to 1 is found with 80 % power" in text for text in texts(tables(TWO, comparisons)))
+
+
+def test_one_pair_with_too_few_tasks_gets_no_word_about_a_difference():
+    comparisons = [pair("harness", "a/m/high", "b/m/high", 0.75, 0.5, "too few tasks")]
+    assert "The only matched harness pair has too few tasks for a verdict." in texts(tables(TWO, comparisons))
+
+
+def test_standings_of_several_cells_add_up():
+    board = [
+        cell("a/m/high", 0.9, "leader"),
+        cell("b/m/high", 0.8, "tied with the leader", **lead(0.1, 0.4, "no evidence of a difference")),
+        cell("c/m/high", 0.5, **lead(0.4, 0.01, "better")),
+        cell("d/m/high", 0.4, **lead(0.5, 0.01, "better")),
+        cell("e/m/high", 0.3, "too few tasks to tell", **lead(0.6, 0.5, "too few tasks")),
+    ]
+    assert texts(tables(board))[0].endswith(
+        "; of the other 4 cells 1 counts as tied with it (b/m/high), 2 are behind it, for 1 it cannot be told."
+    )
