@@ -17,24 +17,22 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-REDACTED = "[redacted]"
+from shellbench_lib.text import PATH_BEFORE, REDACTED, without_homes
+
 SECRET_LENGTH = 8  # a shorter value of a secret-looking variable is more likely a setting, and a common word
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:API_?KEYS?|KEYS?|KEY_ID|TOKENS?|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|CREDENTIALS?|PAT|COOKIES?|DSN)(?:_|$)",
     re.IGNORECASE,
 )
 _DESTINATION = "SHELLBENCH_TRACE_"
-_BEFORE = r"(?:(?<![\w.\-~])|(?<=\\n)|(?<=\\r)|(?<=\\t))"  # a path starts here: not inside a word, nor inside a path
 _AFTER = r"(?![\w\-]|\.\w)"
-_HOMES = ("/home/", "/Users/", "/root")
-_HOME = re.compile(_BEFORE + r"/(?:(?:home|Users)/[^/\s'\"<>:,;()\[\]{}\\]+|root" + _AFTER + ")")
 # `s3://bucket/prefix` is the placeholder of our own sentences.
 _BUCKET_ADDRESS = re.compile(
     r"\bs3[an]?://(?!bucket/prefix(?![\w/-]))[^\s'\"<>`\\]*|\bhttps?://[^\s/'\"<>]*\bs3\b[^\s/'\"<>]*\.amazonaws\.com[^\s'\"<>`\\]*",
     re.IGNORECASE,
 )
 _LOGIN_IN_ADDRESS = re.compile(r"(?<=://)[^\s/:@'\"<>]+:[^\s/@'\"<>]+(?=@)")
-_ABSOLUTE = re.compile(_BEFORE + r"/(?:[^\s/'\"<>|:()\[\]{}]+/)+(?=[^\s/'\"<>|:()\[\]{}])")
+_ABSOLUTE = re.compile(PATH_BEFORE + r"/(?:[^\s/'\"<>|:()\[\]{}]+/)+(?=[^\s/'\"<>|:()\[\]{}])")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _UNPAIRED = re.compile("[\ud800-\udfff]")  # cannot be written as UTF-8
 _NOT_TEXT = frozenset({"image/png", "image/jpeg", "application/pdf"})
@@ -67,7 +65,7 @@ class Scrubber:
         for name, pattern, replacement in self.places:
             if name in text:  # much faster than the pattern, and mostly false
                 text = pattern.sub(replacement, text)
-        return _HOME.sub("~", text) if any(home in text for home in _HOMES) else text
+        return without_homes(text)
 
     def message(self, text: str) -> str:
         """Return an error message or traceback: as `text`, and every absolute path keeps its last component only."""
@@ -100,8 +98,8 @@ def scrubber(places: Mapping[Path, str], secrets: Iterable[str] = ()) -> Scrubbe
     for name in sorted(names, key=lambda text: (-len(text), text)):
         shown = names[name]
         if shown == ".":
-            patterns.append((name, re.compile(_BEFORE + re.escape(name) + "/"), ""))
-        patterns.append((name, re.compile(_BEFORE + re.escape(name) + _AFTER), shown.replace("\\", r"\\")))
+            patterns.append((name, re.compile(PATH_BEFORE + re.escape(name) + "/"), ""))
+        patterns.append((name, re.compile(PATH_BEFORE + re.escape(name) + _AFTER), shown.replace("\\", r"\\")))
     spellings = sorted({form for secret in secrets if secret for form in _spellings(secret)}, key=len, reverse=True)
     return Scrubber(tuple(patterns), re.compile("|".join(map(re.escape, spellings))) if spellings else None)
 

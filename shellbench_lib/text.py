@@ -20,6 +20,16 @@ _CONTROL = re.compile(
 )
 _MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 _NOT_SLUG = re.compile(r"[^a-z0-9._-]+")
+REDACTED = "[redacted]"
+PATH_BEFORE = r"(?:(?<![\w.\-~])|(?<=\\n)|(?<=\\r)|(?<=\\t))"  # a path starts here: not inside a word, nor a path
+_HOMES = ("/home/", "/Users/", "/root")
+_HOME = re.compile(PATH_BEFORE + r"/(?:(?:home|Users)/[^/\s'\"<>:,;()\[\]{}\\]+|root(?![\w\-]|\.\w))")
+# Forms that only credentials have; a message of a failed call may repeat the key that it was made with.
+_CREDENTIAL = re.compile(
+    r"\b(?:A(?:KI|SI)A[A-Z0-9]{16}|sk-[\w-]{20,}|gh[pousr]_\w{30,}|github_pat_\w{20,}|xox[abeprs]-[\w-]{10,}"
+    r"|AIza[\w-]{35}|hf_[A-Za-z0-9]{30,}|glpat-[\w-]{20,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{5,})"
+    r"|(?i:\bbearer\s+)[\w.~+/-]{20,}=*"
+)
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"com{i}" for i in range(10)), *(f"lpt{i}" for i in range(10))})
 
 
@@ -41,6 +51,16 @@ def printable(text: str) -> str:
 def markdown(text: str) -> str:
     """Return the text so that it stays text in a Markdown table cell: one line, every special character escaped."""
     return _MARKDOWN_SPECIAL.sub(r"\\\1", printable(text))
+
+
+def without_homes(text: str) -> str:
+    """Return the text with every home directory as `~`, by its form alone, so the same on every machine."""
+    return _HOME.sub("~", text) if any(home in text for home in _HOMES) else text
+
+
+def without_private(text: str) -> str:
+    """Return a recorded message without home directories and without what has the form of a credential."""
+    return _CREDENTIAL.sub(REDACTED, without_homes(text))
 
 
 def shorten(text: str, limit: int) -> str:

@@ -15,6 +15,7 @@ from shellbench_lib.text import (
     shorten,
     slug,
     unguard_cell,
+    without_private,
 )
 
 COLLIDING = [
@@ -129,3 +130,18 @@ def test_whatever_the_labels_are_their_files_differ_and_stay_in_the_folder(label
     assert len({name.casefold() for name in names.values()}) == len(labels)
     assert all(name not in {"", ".", ".."} and slug(name) == name for name in names.values())
     assert all(len(name) <= SLUG_BYTES + 11 for name in names.values())
+
+
+@pytest.mark.parametrize(
+    ("message", "kept"),
+    [
+        ("cd /home/ann/agent && run", "cd ~/agent && run"),  # pragma: allowlist secret
+        ("at /app/main.py line 3", "at /app/main.py line 3"),
+        ("401 for key " + "AKIA" + "Q" * 16 + ".", "401 for key [redacted]."),
+        ("Authorization: Bearer " + "a1" * 15, "Authorization: [redacted]"),
+        ("bad key " + "sk-" + "ant-" + "x9" * 12, "bad key [redacted]"),
+        ("fix task-sk-learn and bearer of news", "fix task-sk-learn and bearer of news"),
+    ],
+)
+def test_a_recorded_message_keeps_neither_homes_nor_credentials(message, kept):
+    assert without_private(message) == kept

@@ -18,9 +18,9 @@ from shellbench_lib.sources.files import Entry, MatrixFolder, UnreadableFileErro
 from shellbench_lib.sources.matrix import Matrix, SourceSettings
 from shellbench_lib.sources.overrides import OverrideRules
 from shellbench_lib.sources.trials import (
-    MAX_MESSAGE,
     Note,
     is_absolute,
+    message_text,
     portable_paths,
     task_path_of,
     trial_from_result,
@@ -386,4 +386,4 @@ def _scorecard_message(folder: MatrixFolder, directory: str, note: Note) -> str 
     reasons = found[0].get("judge_reasons")
     joined = "; ".join(filter(None, map(text, reasons))) if isinstance(reasons, list) else ""
     message = joined or text(found[0].get("reason")) or "the verifier's judge reports an infrastructure error"
-    return message[:MAX_MESSAGE]
+    return message_text(message)

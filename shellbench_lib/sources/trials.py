@@ -9,6 +9,7 @@ from typing import Any
 
 from shellbench_lib.records import ID_PREFIX, NO_INTERVAL, Interval, TrialRecord
 from shellbench_lib.sources.values import mapping, number, reward, text, whole
+from shellbench_lib.text import without_private
 
 MAX_MESSAGE = 2000  # characters kept of a message; upstream's own limit for judge messages
 Note = Callable[[str, str, str], None]
@@ -81,6 +82,11 @@ def recorded_reward(verifier_result: Any, reward_key: str, note: Note) -> tuple[
     return value, flags
 
 
+def message_text(message: str) -> str:
+    """Return a recorded message as it is kept: without homes and credentials, cut to `MAX_MESSAGE` characters."""
+    return without_private(message)[:MAX_MESSAGE]
+
+
 def exception_of(info: Any, note: Note) -> tuple[str, str, str]:
     """Return type, message and time of an exception_info; one of another shape is an agent exit, flagged."""
     if info is None:
@@ -93,7 +99,7 @@ def exception_of(info: Any, note: Note) -> tuple[str, str, str]:
     message = text(details.get("exception_message"))
     if not details:
         message = text(info)
-    return kind, message[:MAX_MESSAGE], text(details.get("occurred_at"))
+    return kind, message_text(message), text(details.get("occurred_at"))
 
 
 def _interval(value: Any) -> Interval:
@@ -150,5 +156,5 @@ def trial_from_result(
         canonical_model_identity=identity if isinstance(identity, bool) else None,
         outcome_kind=text(outcome.get("kind")),
         outcome_exit_code=whole(outcome.get("exit_code")),
-        outcome_reason=text(outcome.get("reason"))[:MAX_MESSAGE],
+        outcome_reason=message_text(text(outcome.get("reason"))),
     )
