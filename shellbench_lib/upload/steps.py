@@ -203,7 +203,9 @@ class Upload:
             rows = [
                 (kind.name, _need(required=kind.required), NOT_ASKED, kind.question, kind.action) for kind in CHECKS
             ]
-            return _checks(rows, "The checks of the privacy proof. Not asked: no destination or no credentials.")
+            problem = self._publication.session.problem if self._publication is not None else ""
+            reason = problem or "no destination or no credentials"
+            return _checks(rows, f"The checks of the privacy proof. Not asked: {reason}.")
         self._proof = self._publication.prove()
         try:
             require_private(self._proof)
