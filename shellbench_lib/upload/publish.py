@@ -69,9 +69,10 @@ class Publication:
         require_private(first)
         client = self.session.client("s3", first.region)
         files = self.inspection.files
-        data = manifest_bytes(files, self.destination, source_run=self.inspection.listing.run_name)
-        published = read_published(client, self.destination)
-        planned = planned_status(published, files)
+        source_run = self.inspection.listing.run_name
+        data = manifest_bytes(files, self.destination, source_run=source_run)
+        published = read_published(client, self.destination, source_run=source_run)
+        planned = planned_status(published, files, data=data)
         transfer = Transfer(client, self.destination, workers=self.workers, advance=self.advance)
         self.sent = transfer.sent
         transfer.send_all(files)
