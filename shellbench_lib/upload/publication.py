@@ -66,7 +66,7 @@ class _Manifest(BaseModel):
     """What a manifest of ours looks like; the order of the fields is theirs in the file."""
 
     model_config = _STRICT
-    schema_version: Literal[1]
+    schema_version: int
     bucket: str
     prefix: str
     source_run: str
@@ -162,8 +162,8 @@ def _files(data: bytes, destination: Destination, source_run: str) -> dict[str, 
         manifest = _Manifest.model_validate_json(data)
     except ValidationError:
         manifest = None
-    ours = (destination.bucket, destination.prefix, source_run)
-    if manifest is None or (manifest.bucket, manifest.prefix, manifest.source_run) != ours:
+    ours = (SCHEMA_VERSION, destination.bucket, destination.prefix, source_run)
+    if manifest is None or (manifest.schema_version, manifest.bucket, manifest.prefix, manifest.source_run) != ours:
         raise UploadNotVerifiedError(
             f"{MANIFEST_NAME}: what lies under its key is no manifest of this run; publish under a fresh prefix"
         )
@@ -194,7 +194,8 @@ def planned_status(published: Published | None, files: Sequence[BundleFile], *, 
         return "replaced"
     if json.loads(published.data) != json.loads(data):
         raise UploadNotVerifiedError(
-            f"{MANIFEST_NAME}: the published one lists the same files and differs otherwise; publish under a fresh prefix"
+            f"{MANIFEST_NAME}: the published one lists the same files and differs otherwise; publish under "
+            "a fresh prefix"
         )
     return "unchanged"
 
