@@ -45,5 +45,5 @@ def test_the_policies_grant_what_the_checks_need_and_nothing_that_could_open_the
     assert granted == needed
     writing = {action for actions in publish for action in ([actions] if isinstance(actions, str) else actions)}
     assert writing == {
-        "s3:PutObject", "s3:GetObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts", "s3:ListBucketMultipartUploads",
+        "s3:PutObject", "s3:GetObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts",
     }  # fmt: skip

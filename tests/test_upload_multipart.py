@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import datetime as dt
-
 import pytest
 from botocore.stub import ANY
 from upload_files import MIB, noise, pinned
-from upload_stubs import ACCOUNT, DESTINATION, OF_BUCKET, REGION, StubSession
+from upload_stubs import ACCOUNT, DESTINATION, REGION, StubSession
 
 from shellbench_lib.errors import UploadNotVerifiedError
 from shellbench_lib.upload.remote import checksum_text, composite_text
 from shellbench_lib.upload.transfer import Transfer
+from shellbench_lib.upload.unfinished import UNFINISHED_NAME, Begun, Unfinished
 
 KEY = "summaries/large.bin"
 PART = 5 * MIB
 THERE = {"Bucket": DESTINATION.bucket, "Key": DESTINATION.key(KEY), "ExpectedBucketOwner": ACCOUNT}
-WHEN = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +26,7 @@ class Script:
     """The calls of one file in their order, each with its exact parameters."""
 
     def __init__(self, file):
-        self.file, self.session = file, StubSession()
+        self.file, self.session, self.unfinished = file, StubSession(), Unfinished(None)
         self.stubber = self.session.stubber("s3", REGION)
 
     def head(self, answer="404"):
@@ -47,9 +45,8 @@ class Script:
         )
 
     def uploads(self, *ids):
-        listed = [{"Key": DESTINATION.key(KEY), "UploadId": name, "Initiated": WHEN} for name in ids]
-        answer = {"Uploads": listed, "IsTruncated": False}
-        self.stubber.queue("list_multipart_uploads", answer, {**OF_BUCKET, "Prefix": DESTINATION.key(KEY)})
+        for name in ids:
+            self.unfinished.add(Begun.of(self.file, DESTINATION, name))
 
     def parts(self, upload, *pages):
         for number, page in enumerate(pages):
@@ -98,7 +95,8 @@ class Script:
         self.stubber.queue("abort_multipart_upload", {}, {**THERE, "UploadId": upload})
 
     def run(self):
-        (sent,) = Transfer(self.session.client("s3", REGION), DESTINATION, workers=1).send_all([self.file])
+        client = self.session.client("s3", REGION)
+        (sent,) = Transfer(client, DESTINATION, workers=1, unfinished=self.unfinished).send_all([self.file])
         assert self.session.left() == []
         return sent
 
@@ -120,7 +118,6 @@ def script(file):
 
 def test_a_new_upload_sends_every_part_with_its_checksum(script):
     script.head()
-    script.uploads()
     script.create()
     for number in (1, 2, 3):
         script.send(number)
@@ -164,31 +161,92 @@ def test_one_part_that_does_not_match_gives_up_the_whole_earlier_upload(script, 
     assert script.run().status == "uploaded"
 
 
-def test_the_upload_with_the_most_parts_is_taken_and_that_of_another_key_left_alone(script):
+def test_the_remembered_upload_with_the_most_parts_is_taken(script):
     script.head()
-    script.stubber.queue(
-        "list_multipart_uploads",
-        {
-            "IsTruncated": False,
-            "Uploads": [
-                {"Key": DESTINATION.key(KEY), "UploadId": "one", "Initiated": WHEN},
-                {"Key": DESTINATION.key(KEY) + ".other", "UploadId": "other", "Initiated": WHEN},
-                {"Key": DESTINATION.key(KEY), "UploadId": "two", "Initiated": WHEN},
-            ],
-        },
-        {**OF_BUCKET, "Prefix": DESTINATION.key(KEY)},
-    )
-    script.parts("one", [script.part(1)])
+    script.uploads("one", "two")
     script.parts("two", [script.part(1), script.part(2)])
+    script.parts("one", [script.part(1)])
     script.send(3, "two")
     script.complete("two")
     script.arrived()
     assert script.run().parts_kept == 2
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sha256": "0" * 64},
+        {"size": 2 * PART},
+        {"part_size": 2 * PART},
+        {"encryption": {"ServerSideEncryption": "aws:kms", "SSEKMSKeyId": "key"}},
+    ],
+    ids=str,
+)
+def test_an_upload_begun_for_another_file_or_encryption_is_aborted_whatever_its_parts(script, change):
+    # An older version of a file can have the same first parts: its parts match, its metadata would block the key.
+    begun = Begun.of(script.file, DESTINATION, "old")
+    script.unfinished.add(begun.model_copy(update=change))
+    script.head()
+    script.abort("old")
+    script.create()
+    for number in (1, 2, 3):
+        script.send(number)
+    script.complete()
+    script.arrived()
+    assert script.run().status == "uploaded"
+    assert script.unfinished.under(DESTINATION, KEY) == []
+
+
+@pytest.mark.parametrize("change", [{"bucket": "other"}, {"key": DESTINATION.key(KEY) + ".other"}], ids=str)
+def test_an_upload_of_another_key_is_left_alone(script, change):
+    begun = Begun.of(script.file, DESTINATION, "old").model_copy(update=change)
+    script.unfinished.add(begun)
+    script.head()
+    script.create()
+    for number in (1, 2, 3):
+        script.send(number)
+    script.complete()
+    script.arrived()
+    assert script.run().status == "uploaded"
+
+
+def test_what_was_begun_is_remembered_across_runs_for_the_owner_alone(file, tmp_path):
+    path = tmp_path / UNFINISHED_NAME
+    assert Unfinished(path).under(DESTINATION, KEY) == []
+    begun = [Begun.of(file, DESTINATION, name) for name in ("one", "two")]
+    for entry in begun:
+        Unfinished(path).add(entry)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert Unfinished(path).under(DESTINATION, KEY) == begun[::-1]
+    Unfinished(path).remove("one")
+    assert Unfinished(path).under(DESTINATION, KEY) == begun[1:]
+    for text in ("not json", "[1]", '{"a": 1}', "3"):
+        path.write_text(text)
+        assert Unfinished(path).under(DESTINATION, KEY) == []
+
+
+def test_a_skipped_object_with_another_encryption_stops_the_run(script):
+    script.arrived(ServerSideEncryption="aws:kms")
+    with pytest.raises(
+        UploadNotVerifiedError, match=r"large\.bin: is there already, but not encrypted as it was asked"
+    ):
+        script.run()
+
+
+def test_an_object_taken_meanwhile_with_another_encryption_stops_the_run(script):
+    script.head()
+    script.create()
+    for number in (1, 2, 3):
+        script.send(number)
+    script.complete(answer="PreconditionFailed")
+    script.abort()
+    script.arrived(ServerSideEncryption="aws:kms")
+    with pytest.raises(UploadNotVerifiedError, match="when the data arrived, but not encrypted as it was asked"):
+        script.run()
+
+
 def test_something_under_the_key_at_completion_is_compared_and_the_parts_are_given_up(script):
     script.head()
-    script.uploads()
     script.create()
     for number in (1, 2, 3):
         script.send(number)
@@ -201,11 +259,12 @@ def test_something_under_the_key_at_completion_is_compared_and_the_parts_are_giv
 @pytest.mark.parametrize("code", ["NoSuchUpload", "ConditionalRequestConflict"])
 def test_an_upload_that_vanished_is_begun_once_more_where_no_object_is_there(script, code):
     script.head()
-    script.uploads()
     script.create("first")
     for number in (1, 2, 3):
         script.send(number, "first")
     script.complete("first", answer=code)
+    if code == "ConditionalRequestConflict":
+        script.abort("first")
     script.head()
     script.create("second")
     for number in (1, 2, 3):
@@ -217,7 +276,6 @@ def test_an_upload_that_vanished_is_begun_once_more_where_no_object_is_there(scr
 
 def test_an_answer_to_the_completion_that_was_lost_is_found_again(script):
     script.head()
-    script.uploads()
     script.create()
     for number in (1, 2, 3):
         script.send(number)
@@ -237,7 +295,6 @@ def test_an_answer_to_the_completion_that_was_lost_is_found_again(script):
 )
 def test_what_arrived_otherwise_than_sent_is_not_verified(script, more, said):
     script.head()
-    script.uploads()
     script.create()
     for number in (1, 2, 3):
         script.send(number)
@@ -249,7 +306,6 @@ def test_what_arrived_otherwise_than_sent_is_not_verified(script, more, said):
 
 def test_a_part_that_arrived_with_another_checksum_gives_up_and_aborts(script):
     script.head()
-    script.uploads()
     script.create()
     script.send(1, answer={"ETag": '"1"', "ChecksumSHA256": checksum_text(bytes(32))})
     script.stubber.queue("abort_multipart_upload", {}, {**THERE, "UploadId": "new"})
@@ -257,11 +313,11 @@ def test_a_part_that_arrived_with_another_checksum_gives_up_and_aborts(script):
         script.run()
 
 
-@pytest.mark.parametrize("call", ["list_multipart_uploads", "create_multipart_upload"])
+@pytest.mark.parametrize("call", ["list_parts", "create_multipart_upload"])
 def test_a_denied_call_stops_with_its_name(script, call):
     script.head()
-    if call == "create_multipart_upload":
-        script.uploads()
+    if call == "list_parts":
+        script.uploads("old")
     script.stubber.queue(call, "AccessDenied")
     with pytest.raises(UploadNotVerifiedError, match="AccessDenied"):
         script.run()

@@ -15,6 +15,7 @@ import yaml
 from project_copy import ROOT, clean_environment, copy_project, run
 from upload_files import write_bundle
 
+from shellbench_lib.errors import InputError
 from shellbench_lib.upload.parameters import UploadParameters, check_upload_parameters
 from shellbench_lib.upload.settings import KMS_VARIABLE, OWNER_VARIABLE, URI_VARIABLE
 from shellbench_lib.upload.steps import open_upload
@@ -212,6 +213,15 @@ def test_the_dry_run_of_a_93_run_bundle_counts_104_files_and_93_archives(tmp_pat
     assert "files | 104\narchives | 93\n" in upload.plan().text
     assert upload.files().text.count("| whole") == 104
     assert "Dry run done: 104 files, 93 of them archives" in upload.conclude().text
+
+
+@pytest.mark.parametrize("content", ["not json", "[]", '{"runs": 3}'])
+def test_a_dry_run_finds_a_run_index_that_the_real_run_could_not_use(tmp_path, content):
+    run = write_bundle(tmp_path / "run", archives=1, audit=1)
+    (run / "manifests" / "run_index.json").write_text(content)
+    upload = open_upload({"run_dir": str(run), "matrix_name": "m"}, environment={})
+    with pytest.raises(InputError, match=r"manifests/run_index\.json"):
+        upload.conclude()
 
 
 def test_the_parameters_cell_and_the_example_hold_every_parameter_with_its_default():

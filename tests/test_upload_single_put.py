@@ -15,6 +15,7 @@ from shellbench_lib.upload import transfer
 from shellbench_lib.upload.remote import checksum_text, place
 from shellbench_lib.upload.settings import Destination
 from shellbench_lib.upload.transfer import Transfer
+from shellbench_lib.upload.unfinished import Unfinished
 
 DATA = b"alpha"
 KEY_ID = "1234abcd-12ab-34cd-56ef-1234567890ab"
@@ -62,7 +63,9 @@ class Script:
 
     def run(self):
         try:
-            (sent,) = Transfer(self.session.client("s3", REGION), self.to, workers=1).send_all([self.file])
+            (sent,) = Transfer(
+                self.session.client("s3", REGION), self.to, workers=1, unfinished=Unfinished(None)
+            ).send_all([self.file])
         finally:
             assert self.session.left() == []
         return sent

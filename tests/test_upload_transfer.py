@@ -25,6 +25,7 @@ from shellbench_lib.upload.local import ChangedError
 from shellbench_lib.upload.privacy import prove_private
 from shellbench_lib.upload.settings import Destination
 from shellbench_lib.upload.transfer import Transfer
+from shellbench_lib.upload.unfinished import UNFINISHED_NAME, Begun, Unfinished
 
 pytestmark = pytest.mark.skipif(weed_binary() is None, reason="SeaweedFS is not installed")
 BUCKET = "example-bucket"
@@ -63,8 +64,13 @@ def files(tmp_path):
     return [pinned(tmp_path, "big.bin", noise(3 * PART + 7), part_size=PART), *small]
 
 
+def remembered(files):
+    """What the runs of one test remember, beside the first file."""
+    return Unfinished(files[0].path.with_name(UNFINISHED_NAME))
+
+
 def send(client, to, files, *, workers=4):
-    return Transfer(client, to, workers=workers).send_all(files)
+    return Transfer(client, to, workers=workers, unfinished=remembered(files)).send_all(files)
 
 
 def stored(server, to, file):
@@ -91,7 +97,8 @@ def test_files_arrive_with_their_bytes_encryption_and_metadata_and_a_second_run_
     server, proxy, to, files
 ):
     heard = []
-    first = Transfer(proxy_client(server, proxy), to, workers=4, advance=heard.append).send_all(files)
+    client = proxy_client(server, proxy)
+    first = Transfer(client, to, workers=4, unfinished=remembered(files), advance=heard.append).send_all(files)
     assert {sent.status for sent in first} == {"uploaded"}
     assert {sent.evidence for sent in first} == {"checksum"}
     assert sum(heard) >= sum(file.size for file in files)
@@ -148,10 +155,12 @@ def test_something_else_under_a_key_stops_the_run_and_stays(server, proxy, to, f
 
 
 def test_an_object_without_our_metadata_is_read_before_it_is_believed(server, proxy, to, files):
-    server.client().put_object(Bucket=to.bucket, Key=to.key("summaries/a.md"), Body=b"alpha")
+    server.client().put_object(
+        Bucket=to.bucket, Key=to.key("summaries/a.md"), Body=b"alpha", ServerSideEncryption="AES256"
+    )
     sent = {entry.relative_key: entry for entry in send(proxy_client(server, proxy), to, files)}
     assert (sent["summaries/a.md"].status, sent["summaries/a.md"].evidence) == ("skipped", "read back")
-    assert len(proxy.of("GET")) == 2  # the object itself, and the list of unfinished uploads
+    assert len(proxy.of("GET")) == 1
 
 
 @pytest.mark.parametrize(
@@ -218,14 +227,29 @@ def test_expired_credentials_half_way_stop_cleanly_and_the_next_run_resumes(serv
     assert open_uploads(server, to) == []
 
 
-def test_parts_of_another_file_are_aborted_and_not_used(server, proxy, to, files, tmp_path):
+def test_an_unfinished_upload_of_somebody_else_is_neither_used_nor_aborted(server, proxy, to, files):
     client = proxy_client(server, proxy)
     where = {"Bucket": to.bucket, "Key": to.key("big.bin")}
     upload = client.create_multipart_upload(**where, ChecksumAlgorithm="SHA256")["UploadId"]
-    client.upload_part(**where, UploadId=upload, PartNumber=1, Body=noise(PART, seed=9), ChecksumAlgorithm="SHA256")
+    body = files[0].path.read_bytes()[:PART]
+    client.upload_part(**where, UploadId=upload, PartNumber=1, Body=body, ChecksumAlgorithm="SHA256")
     sent = send(client, to, files)
-    assert sent[0].status == "uploaded"
+    assert (sent[0].status, sent[0].parts_kept) == ("uploaded", 0)
     assert stored(server, to, files[0]) == files[0].path.read_bytes()
+
+
+def test_an_older_version_of_a_file_with_the_same_first_parts_is_not_gone_on_with(server, proxy, to, files, tmp_path):
+    newer = files[0].path.read_bytes()
+    older = pinned(tmp_path, "big.bin", newer[:-7] + b"earlier", part_size=PART)
+    proxy.faults.append(Fault(is_part(4), error(403, "AccessDenied"), times=99))
+    with pytest.raises(UploadNotVerifiedError, match="part 4"):
+        send(proxy_client(server, proxy), to, [older], workers=1)
+    assert len(open_uploads(server, to)) == 1
+    proxy.faults.clear()
+    file = pinned(tmp_path, "big.bin", newer, part_size=PART)
+    (sent,) = send(proxy_client(server, proxy), to, [file])
+    assert (sent.status, sent.parts_kept) == ("uploaded", 0)
+    assert stored(server, to, file) == newer
     assert open_uploads(server, to) == []
 
 
@@ -233,6 +257,7 @@ def test_parts_without_a_checksum_prove_nothing(server, to, files):
     client = server.client()  # without the proxy SeaweedFS lists parts without checksums
     where = {"Bucket": to.bucket, "Key": to.key("big.bin")}
     upload = client.create_multipart_upload(**where)["UploadId"]
+    remembered(files).add(Begun.of(files[0], to, upload))
     client.upload_part(**where, UploadId=upload, PartNumber=1, Body=files[0].path.read_bytes()[:PART])
     assert send(client, to, files)[0].parts_kept == 0
     assert open_uploads(server, to) == []
@@ -267,10 +292,12 @@ from shellbench_lib.upload.bundle import Candidate
 from shellbench_lib.upload.inspection import inspect_file
 from shellbench_lib.upload.settings import Destination
 from shellbench_lib.upload.transfer import Transfer
+from shellbench_lib.upload.unfinished import UNFINISHED_NAME, Unfinished
 port, path, prefix, part = int(sys.argv[2]), Path(sys.argv[3]), sys.argv[4], int(sys.argv[5])
 file = inspect_file(Candidate("big.bin", path, path.stat().st_size), part_size=part).file
 client = Seaweed.client(None, port)
-Transfer(client, Destination("example-bucket", prefix, "111122223333"), workers=1).send_all([file])
+to, unfinished = Destination("example-bucket", prefix, "111122223333"), Unfinished(path.with_name(UNFINISHED_NAME))
+Transfer(client, to, workers=1, unfinished=unfinished).send_all([file])
 """
 
 

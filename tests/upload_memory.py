@@ -15,6 +15,7 @@ from shellbench_lib.upload.bundle import find_bundle
 from shellbench_lib.upload.inspection import inspect_bundle
 from shellbench_lib.upload.settings import Destination
 from shellbench_lib.upload.transfer import Transfer
+from shellbench_lib.upload.unfinished import Unfinished
 
 MIB = 1024 * 1024
 ARCHIVES, ARCHIVE_MIB = 6, 101
@@ -42,7 +43,7 @@ def main() -> None:
     assert not inspection.problems, inspection.problems
     client = Seaweed.client(None, port, read_timeout=120)
     to = Destination("example-bucket", prefix, "111122223333")
-    sent = Transfer(client, to, workers=4).send_all(inspection.files)
+    sent = Transfer(client, to, workers=4, unfinished=Unfinished(None)).send_all(inspection.files)
     # Not getrusage: its maximum also counts the process that started this one.
     status = Path("/proc/self/status").read_text()
     peak = int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024

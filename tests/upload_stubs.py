@@ -107,6 +107,8 @@ class AnyStubber(Stubber):
 class StubSession:
     """A session whose clients answer from scripts; `other_answers` are asked by operation after the standard ones."""
 
+    problem = ""
+
     def __init__(self) -> None:
         self.stubbers: dict[tuple[str, str], AnyStubber] = {}
         self.clients: dict[tuple[str, str], Any] = {}

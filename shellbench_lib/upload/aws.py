@@ -1,7 +1,9 @@
 """The clients of AWS, and what an answer of AWS is here. The only module that imports boto3.
 
-Credentials come from the standard chain. A configured endpoint is ignored, and every request's host is looked at
-before it leaves: the proof and the upload must concern the same server, and only AWS's own answers prove anything.
+Credentials come from the standard chain. A configured endpoint is ignored, also by the chain itself; every request's
+host is looked at before it leaves; servers must show a certificate of the authorities that botocore ships, whatever
+bundle the environment or a profile names; and proxies are not used. The proof and the upload must concern the same
+server, and only AWS's own answers prove anything.
 """
 
 from __future__ import annotations
@@ -9,10 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import boto3
+import botocore
+import botocore.session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -20,6 +25,7 @@ DEFAULT_REGION = "us-east-1"  # asked only who the caller is and where the bucke
 CONNECT_TIMEOUT, READ_TIMEOUT = 10, 60  # seconds
 ATTEMPTS = 6  # of one request; standard mode waits up to 20 s between two
 POOL_SIZE = 80  # connections; the largest number of workers needs twice that many at most
+AUTHORITIES = Path(botocore.__file__).with_name("cacert.pem")  # certificates that a server may lead back to
 _CODE = re.compile(r"[A-Za-z0-9.]{1,80}")  # a server's word that is shown; anything longer is no code of AWS
 _HOST_SUFFIX = {"aws-cn": ".amazonaws.com.cn"}
 
@@ -30,8 +36,18 @@ class NotAwsError(BotoCoreError):  # type: ignore[misc]
     fmt = "the host of a request is not AWS"
 
 
+class UnusableConfigurationError(BotoCoreError):  # type: ignore[misc]
+    """No client can be made of what is configured."""
+
+    fmt = "the configuration of AWS cannot be used"
+
+
 class Session(Protocol):
     """Where clients come from: AWS, or a test's stubs."""
+
+    @property
+    def problem(self) -> str:
+        """Why the configuration of AWS cannot be used, empty where it can; names no profile and no file."""
 
     def client(self, service: str, region: str | None = None) -> Any:
         """Return a client of a service in a region, by default the configured one."""
@@ -44,34 +60,55 @@ class AwsSession:
     """Clients for AWS with the credentials of the standard chain."""
 
     def __init__(self) -> None:
-        self._session = boto3.Session()
+        self.problem = ""
         self._clients: dict[tuple[str, str], Any] = {}
+        try:
+            self._session: boto3.Session | None = boto3.Session(botocore_session=_botocore_session())
+        except BotoCoreError as error:  # a profile that is not there, a file that cannot be read
+            self._session = None
+            self.problem = f"the configuration of AWS cannot be used ({type(error).__name__})"
 
     def has_credentials(self) -> bool:
-        """Return whether the standard chain finds credentials; an unusable profile counts as none."""
+        """Return whether the standard chain finds credentials; an unusable configuration counts as none."""
         try:
-            return self._session.get_credentials() is not None
-        except BotoCoreError:
+            return self._session is not None and self._session.get_credentials() is not None
+        except BotoCoreError as error:
+            self.problem = f"the configuration of AWS cannot be used ({type(error).__name__})"
             return False
 
     def client(self, service: str, region: str | None = None) -> Any:
-        """Return the client of a service, made once for each region."""
+        """Return the client of a service, made once for each region.
+
+        Raises:
+            BotoCoreError: the configuration of AWS cannot be used.
+        """
+        if self._session is None:
+            raise UnusableConfigurationError
         place = region or self._session.region_name or DEFAULT_REGION
         if (service, place) not in self._clients:
             self._clients[service, place] = _client(self._session, service, place)
         return self._clients[service, place]
 
 
+def _botocore_session() -> botocore.session.Session:
+    # Set on the session, these hold for the calls of the credential chain too (a role that is assumed, single sign-on).
+    session = botocore.session.get_session()
+    session.set_config_variable("ignore_configured_endpoint_urls", True)
+    session.set_config_variable("ca_bundle", str(AUTHORITIES))
+    return session
+
+
 def _client(session: boto3.Session, service: str, region: str) -> Any:
     config = Config(
         ignore_configured_endpoint_urls=True,
+        proxies={},
         connect_timeout=CONNECT_TIMEOUT,
         read_timeout=READ_TIMEOUT,
         max_pool_connections=POOL_SIZE,
         retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
         request_checksum_calculation="when_required",
     )
-    client = session.client(service, region_name=region, config=config)
+    client = session.client(service, region_name=region, config=config, verify=str(AUTHORITIES))
 
     def only_aws(request: Any, **_: object) -> None:
         if not is_aws_url(str(request.url), client.meta.partition):

@@ -11,7 +11,7 @@ EXPIRED_CODES = frozenset({"ExpiredToken", "ExpiredTokenException", "RequestExpi
 REGION_CODES = frozenset(
     {"301", "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"}
 )
-RUN_AGAIN = "nothing was published; run again, and what already lies there is skipped"
+RUN_AGAIN = "this run published no manifest; run again, and what already lies there is skipped"
 
 
 class DecidedError(UploadNotVerifiedError):

@@ -1,15 +1,20 @@
-"""A stretch of a local file on its way to S3: never in memory as a whole, and never other bytes than were hashed."""
+"""A stretch of a local file on its way to S3: never in memory as a whole, and never other bytes than were hashed.
+
+Also the writing of the files that stay here.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import os
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from shellbench_lib.errors import InputError
+from shellbench_lib.errors import InputError, OutputError
 from shellbench_lib.upload.bundle import READ_SIZE, BundleFile, Identity, open_regular
 
 
@@ -106,3 +111,18 @@ class FileSlice(io.RawIOBase):
     def _move_to(self, position: int) -> None:
         self._advance(position - self._position)
         self._position = position
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all; for the owner's eyes, since it names the destination; raises OutputError."""
+    try:
+        descriptor, temporary = tempfile.mkstemp(
+            prefix=f".{path.name}.", dir=path.parent
+        )  # readable by the owner alone
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).replace(path)
+    except OSError as error:
+        raise OutputError(f"{path.name}: cannot be written ({type(error).__name__})") from error

@@ -1,8 +1,10 @@
 """Large files in parts, several at once, and the resumption of an upload that was cut off.
 
-S3 keeps the parts of an unfinished upload. The next run lists them: an upload of which every part is the file's own
-part of that number (size and SHA-256) is gone on with, any other one under the same key is aborted. A part without a
-checksum proves nothing. The parts' ETags go back as S3 gave them and are never compared with anything.
+S3 keeps the parts of an unfinished upload. The next run goes on with one that this tool remembers (`unfinished`) as
+started for the same bytes in the same parts with the same encryption, and of which every part is the file's own part
+of that number (size and SHA-256); any other one that it remembers under the key is aborted, and what it does not
+remember is left alone. A part without a checksum proves nothing. The parts' ETags go back as S3 gave them and are never
+compared with anything.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from shellbench_lib.upload.faults import (
 from shellbench_lib.upload.local import FileSlice, Stopped, check_part
 from shellbench_lib.upload.remote import METADATA_KEY, checksum_text, encryption_arguments, place
 from shellbench_lib.upload.settings import Destination
+from shellbench_lib.upload.unfinished import Begun, Unfinished
 
 Part = dict[str, Any]  # PartNumber, ETag, ChecksumSHA256: what S3 wants to hear when the upload is completed
 
@@ -39,10 +42,12 @@ class Multipart:
         destination: Destination,
         *,
         pool: Executor,
+        unfinished: Unfinished,
         advance: Callable[[int], None],
         stop: threading.Event,
     ) -> None:
         self._client, self._to, self._pool, self._advance, self._stop = client, destination, pool, advance, stop
+        self._unfinished = unfinished
         self._open: dict[str, str] = {}
 
     def send(self, file: BundleFile, descriptor: int, *, resume: bool) -> int:
@@ -54,15 +59,18 @@ class Multipart:
             UploadNotVerifiedError: a call failed.
             ChangedError: a part of the file is not what was hashed.
         """
-        upload_id, kept = self._unfinished(file) if resume else ("", {})
+        upload_id, kept = self._earlier(file) if resume else ("", {})
         upload_id = upload_id or self._create(file)
         self._open[file.relative_key] = upload_id
+        if not any(entry.upload_id == upload_id for entry in self._unfinished.under(self._to, file.relative_key)):
+            self._unfinished.add(Begun.of(file, self._to, upload_id))
         self._advance(sum(_part_length(file, number) for number in kept))
         missing = [number for number in range(len(file.part_digests)) if number not in kept]
         jobs = [self._pool.submit(self._send_part, file, descriptor, number, upload_id) for number in missing]
         parts = {**kept, **dict(zip(missing, _results(jobs), strict=True))}
         self._complete(file, upload_id, [parts[number] for number in sorted(parts)])
         del self._open[file.relative_key]
+        self._unfinished.remove(upload_id)
         return len(kept)
 
     def abort_open(self) -> None:
@@ -85,35 +93,32 @@ class Multipart:
             raise failure(file.relative_key, "the upload in parts could not be started", reply.code)
         return str(reply.value["UploadId"])
 
-    def _unfinished(self, file: BundleFile) -> tuple[str, dict[int, Part]]:
-        where = place(self._to, file.relative_key)
-        key = where.pop("Key")
-        reply = ask_pages(self._client, "list_multipart_uploads", "Uploads", Prefix=key, **where)
-        if reply.code:
-            raise failure(file.relative_key, "unfinished uploads could not be listed", reply.code)
-        best: tuple[str, dict[int, Part]] = ("", {})
-        for upload in (entry for entry in reply.value["Uploads"] if entry.get("Key") == key):
-            upload_id = str(upload["UploadId"])
-            kept = self._matching_parts(file, upload_id)
-            if not kept:
-                self._abort(file.relative_key, upload_id)
-            elif len(kept) > len(best[1]):
-                best = (upload_id, kept)
-        return best
+    def _earlier(self, file: BundleFile) -> tuple[str, dict[int, Part]]:
+        """Return the remembered upload with the most parts that can be gone on with; the others are aborted."""
+        usable: dict[str, dict[int, Part]] = {}
+        for begun in self._unfinished.under(self._to, file.relative_key):
+            fits = begun == Begun.of(file, self._to, begun.upload_id)
+            parts = self._matching_parts(file, begun.upload_id) if fits else None
+            if parts is None:
+                self._abort(file.relative_key, begun.upload_id)
+            else:
+                usable[begun.upload_id] = parts
+        best = max(usable, key=lambda upload_id: len(usable[upload_id]), default="")
+        return best, usable.get(best, {})
 
-    def _matching_parts(self, file: BundleFile, upload_id: str) -> dict[int, Part]:
-        """Return the parts of an unfinished upload by number from 0; none where one of them is not the file's."""
+    def _matching_parts(self, file: BundleFile, upload_id: str) -> dict[int, Part] | None:
+        """Return the parts of an unfinished upload by number from 0; None where one is no part of the file."""
         arguments = {"UploadId": upload_id, **place(self._to, file.relative_key)}
         reply = ask_pages(self._client, "list_parts", "Parts", **arguments)
         if reply.code in VANISHED_CODES:
-            return {}
+            return None
         if reply.code:
             raise failure(file.relative_key, "the parts of an unfinished upload could not be listed", reply.code)
-        kept = {}
+        kept: dict[int, Part] = {}
         for part in reply.value["Parts"]:
             number = int(part.get("PartNumber", 0)) - 1
             if not _is_part(file, number, part):
-                return {}
+                return None
             kept[number] = _named(number, part, part["ChecksumSHA256"])
         return kept
 
@@ -160,14 +165,20 @@ class Multipart:
         if reply.code in TAKEN_CODES:
             self._abort(file.relative_key, upload_id)
             raise TakenError
-        if reply.code in VANISHED_CODES | CONFLICT_CODES:
+        if reply.code in CONFLICT_CODES:
+            self._abort(file.relative_key, upload_id)
+            raise VanishedError
+        if reply.code in VANISHED_CODES:
+            self._unfinished.remove(upload_id)
             raise VanishedError
         if reply.code:
             raise failure(file.relative_key, "the upload in parts could not be completed", reply.code)
 
     def _abort(self, relative_key: str, upload_id: str) -> None:
         # Best effort: an upload that cannot be aborted stays unfinished, serves nobody, and the next run tries again.
-        ask(self._client, "abort_multipart_upload", UploadId=upload_id, **place(self._to, relative_key))
+        reply = ask(self._client, "abort_multipart_upload", UploadId=upload_id, **place(self._to, relative_key))
+        if not reply.code or reply.code in VANISHED_CODES:
+            self._unfinished.remove(upload_id)
 
 
 def _results(jobs: list[Future[Part]]) -> list[Part]:

@@ -183,9 +183,11 @@ class _Prover:
 
     def _endpoints(self) -> Judgement:
         elsewhere = [c for c in self._clients if not is_aws_url(str(c.meta.endpoint_url), str(c.meta.partition))]
-        if elsewhere or not self._clients:
+        if not self._clients:
+            return Judgement("refused", "no request could be made; the configuration of AWS cannot be used")
+        if elsewhere:
             return Judgement("refused", "a request went to a host that is not AWS; its answers prove nothing")
-        return Judgement("proved", "AWS hosts only, over https")
+        return Judgement("proved", "AWS hosts only, over https, with certificates of the shipped authorities")
 
     def _check(self, name: str, judge: Callable[[], Judgement]) -> Check:
         kind = next(kind for kind in CHECKS if kind.name == name)

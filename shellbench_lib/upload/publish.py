@@ -9,7 +9,6 @@ machine: it names bucket, account and principals.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -20,6 +19,7 @@ from shellbench_lib.errors import OutputError, ShellbenchError, UploadRefusedErr
 from shellbench_lib.tables import json_bytes
 from shellbench_lib.upload.aws import Session
 from shellbench_lib.upload.inspection import Inspection
+from shellbench_lib.upload.local import write_private
 from shellbench_lib.upload.privacy import PrivacyProof, prove_private
 from shellbench_lib.upload.publication import (
     MANIFEST_NAME,
@@ -31,6 +31,7 @@ from shellbench_lib.upload.publication import (
 )
 from shellbench_lib.upload.settings import Destination
 from shellbench_lib.upload.transfer import Sent, Transfer
+from shellbench_lib.upload.unfinished import UNFINISHED_NAME, Unfinished
 
 RECEIPT_PREFIX = "S3_UPLOAD_RECEIPT"
 RECEIPT_VERSION = 1
@@ -69,10 +70,12 @@ class Publication:
         require_private(first)
         client = self.session.client("s3", first.region)
         files = self.inspection.files
-        data = manifest_bytes(files, self.destination, source_run=self.inspection.listing.run_name)
-        published = read_published(client, self.destination)
-        planned = planned_status(published, files)
-        transfer = Transfer(client, self.destination, workers=self.workers, advance=self.advance)
+        source_run = self.inspection.listing.run_name
+        data = manifest_bytes(files, self.destination, source_run=source_run)
+        published = read_published(client, self.destination, source_run=source_run)
+        planned = planned_status(published, files, data=data)
+        unfinished = Unfinished(self.run_dir / "summaries" / UNFINISHED_NAME)
+        transfer = Transfer(client, self.destination, workers=self.workers, unfinished=unfinished, advance=self.advance)
         self.sent = transfer.sent
         transfer.send_all(files)
         second = self.prove()
@@ -82,7 +85,7 @@ class Publication:
         else:
             publish_manifest(client, self.destination, data, published=published)
         self.manifest = planned
-        _replace(self.run_dir / "summaries" / MANIFEST_NAME, data)
+        write_private(self.run_dir / "summaries" / MANIFEST_NAME, data)
 
     def run(self, first: PrivacyProof) -> None:
         """Publish, and write the receipt however it ends.
@@ -109,7 +112,7 @@ class Publication:
         folder = self.run_dir / "summaries"
         stamp = started.strftime("%Y%m%dT%H%M%S.%fZ")
         path = folder / f"{RECEIPT_PREFIX}-{stamp}-{os.getpid()}.json"
-        _replace(path, json_bytes(self.receipt(started)))
+        write_private(path, json_bytes(self.receipt(started)))
         return path
 
     def receipt(self, started: datetime) -> dict[str, Any]:
@@ -164,18 +167,3 @@ def _check_writable(folder: Path) -> None:
         raise OutputError(f"{folder.name}/: cannot be made ({type(error).__name__})") from error
     if folder.is_symlink() or not os.access(folder, os.W_OK):
         raise OutputError(f"{folder.name}/: manifest and receipt cannot be written there; nothing was sent")
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all; for the owner's eyes, since it names the destination."""
-    try:
-        descriptor, temporary = tempfile.mkstemp(
-            prefix=f".{path.name}.", dir=path.parent
-        )  # readable by the owner alone
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).replace(path)
-    except OSError as error:
-        raise OutputError(f"{path.name}: cannot be written ({type(error).__name__})") from error

@@ -138,8 +138,8 @@ def read_back(client: Any, destination: Destination, relative_key: str, content:
         "same" if same else "different",
         "read back",
         "" if same else "other bytes",
-        encryption=found.encryption,
-        key_id=found.key_id,
+        encryption=found.encryption or str(reply.value.get("ServerSideEncryption", "")),
+        key_id=found.key_id or str(reply.value.get("SSEKMSKeyId", "")),
     )
 
 

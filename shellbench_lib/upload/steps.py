@@ -24,7 +24,7 @@ from shellbench_lib.upload.inspection import Inspection, inspect_bundle
 from shellbench_lib.upload.parameters import SAMPLE_BUNDLE, UploadParameters, check_upload_parameters
 from shellbench_lib.upload.privacy import CHECKS, NOT_ASKED, PrivacyProof
 from shellbench_lib.upload.progress import Progress
-from shellbench_lib.upload.publication import MANIFEST_NAME
+from shellbench_lib.upload.publication import MANIFEST_NAME, run_index_provenance
 from shellbench_lib.upload.publish import Publication, require_private
 from shellbench_lib.upload.sample import write_sample_bundle
 from shellbench_lib.upload.settings import Destination, read_destination, require_destination
@@ -111,6 +111,10 @@ class Upload:
     def _judge(self, inspection: Inspection) -> None:
         if inspection.problems:
             self._keep(InputError("; ".join(inspection.problems)))
+        try:
+            run_index_provenance(inspection.files)
+        except InputError as error:
+            self._keep(error)
         unreviewed = inspection.unreviewed(frozenset(self._parameters.allow_findings))
         beyond = inspection.findings_beyond_limit
         if self._parameters.secrets == "refuse" and (unreviewed or beyond):
@@ -203,7 +207,9 @@ class Upload:
             rows = [
                 (kind.name, _need(required=kind.required), NOT_ASKED, kind.question, kind.action) for kind in CHECKS
             ]
-            return _checks(rows, "The checks of the privacy proof. Not asked: no destination or no credentials.")
+            problem = self._publication.session.problem if self._publication is not None else ""
+            reason = problem or "no destination or no credentials"
+            return _checks(rows, f"The checks of the privacy proof. Not asked: {reason}.")
         self._proof = self._publication.prove()
         try:
             require_private(self._proof)

@@ -1,9 +1,9 @@
 """Sending the files of a bundle: immutable, verified, resumable.
 
-Each file is looked up first. What is the same already is skipped, what differs stops the run and is never overwritten
-(every write carries `If-None-Match: *`). The data carry their SHA-256, so that S3 refuses other bytes, and afterwards
-the object is looked up again: content, size and encryption must be as they should. Nothing is deleted, no access
-control list is sent.
+Each file is looked up first. What is the same already, and encrypted as asked, is skipped; what differs stops the run
+and is never overwritten (every write carries `If-None-Match: *`). The data carry their SHA-256, so that S3 refuses
+other bytes, and afterwards the object is looked up again: content, size and encryption must be as they should. Nothing
+is deleted, no access control list is sent.
 
 A run that ends by its own decision (a conflict, a changed file, a failed verification) aborts the multipart uploads
 that it left open; one that is interrupted, killed or cut off leaves them for the next run.
@@ -44,6 +44,7 @@ from shellbench_lib.upload.remote import (
     read_back,
 )
 from shellbench_lib.upload.settings import Destination
+from shellbench_lib.upload.unfinished import Unfinished
 
 Status = Literal["uploaded", "resumed", "skipped"]
 CONFLICT_ATTEMPTS = 5  # of a write that meets another one of the same key; then the other side should have won
@@ -66,13 +67,21 @@ class Transfer:
     """The sending of one bundle. `advance(bytes)` hears of the progress, backwards too."""
 
     def __init__(
-        self, client: Any, destination: Destination, *, workers: int, advance: Callable[[int], None] = lambda _: None
+        self,
+        client: Any,
+        destination: Destination,
+        *,
+        workers: int,
+        unfinished: Unfinished,
+        advance: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._client, self._to, self._workers, self._advance = client, destination, workers, advance
         self._stop = threading.Event()
         self._gave_up = False
         self._parts = ThreadPoolExecutor(workers)
-        self._multipart = Multipart(client, destination, pool=self._parts, advance=advance, stop=self._stop)
+        self._multipart = Multipart(
+            client, destination, pool=self._parts, unfinished=unfinished, advance=advance, stop=self._stop
+        )
         self.sent: list[Sent] = []
 
     def send_all(self, files: Sequence[BundleFile]) -> list[Sent]:
@@ -116,6 +125,7 @@ class Transfer:
         content = Content.of_file(file)
         found = look_up(self._client, self._to, file.relative_key, content)
         if found.state == "same":
+            self._require_encryption(file, found, "is there already")
             self._advance(file.size)
             return Sent(file.relative_key, "skipped", file.size, found.evidence, found.note)
         if found.state != "absent":
@@ -174,6 +184,7 @@ class Transfer:
         found = look_up(self._client, self._to, file.relative_key, content)
         if found.state != "same":
             raise _conflict(file, found)
+        self._require_encryption(file, found, "was there when the data arrived")
         note = "was there when the data arrived: an answer was lost, or another run came first"
         return Sent(file.relative_key, "skipped", file.size, found.evidence, found.note or note)
 
@@ -185,9 +196,12 @@ class Transfer:
             raise DecidedError(f"{file.relative_key}: uploaded, but what lies there differs: {found.note or 'nothing'}")
         if found.state == "unknown":
             raise UploadNotVerifiedError(f"{file.relative_key}: uploaded, but not verified: {found.note}; {RUN_AGAIN}")
-        if not encrypted_as_asked(found, self._to):
-            raise DecidedError(f"{file.relative_key}: uploaded, but not encrypted as it was asked for")
+        self._require_encryption(file, found, "uploaded")
         return found
+
+    def _require_encryption(self, file: BundleFile, found: Found, how: str) -> None:
+        if not encrypted_as_asked(found, self._to):
+            raise DecidedError(f"{file.relative_key}: {how}, but not encrypted as it was asked for")
 
 
 def _conflict(file: BundleFile, found: Found) -> UploadNotVerifiedError:
