@@ -15,7 +15,7 @@ import yaml
 from project_copy import ROOT, clean_environment, copy_project, run
 from upload_files import write_bundle
 
-from shellbench_lib.errors import InputError
+from shellbench_lib.errors import InputError, UploadRefusedError
 from shellbench_lib.upload.parameters import UploadParameters, check_upload_parameters
 from shellbench_lib.upload.settings import KMS_VARIABLE, OWNER_VARIABLE, URI_VARIABLE
 from shellbench_lib.upload.steps import open_upload
@@ -222,6 +222,23 @@ def test_a_dry_run_finds_a_run_index_that_the_real_run_could_not_use(tmp_path, c
     upload = open_upload({"run_dir": str(run), "matrix_name": "m"}, environment={})
     with pytest.raises(InputError, match=r"manifests/run_index\.json"):
         upload.conclude()
+
+
+def test_a_profile_that_is_not_there_is_a_reason_in_a_dry_run_and_a_refusal_in_a_real_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("AWS_PROFILE", "somebodys-profile")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    run = write_bundle(tmp_path / "run", archives=1, audit=1)
+    values = {"run_dir": str(run), "matrix_name": "m"}
+    dry = open_upload(values, environment=moto_bucket.ENVIRONMENT)
+    shown = dry.privacy().text
+    assert "Not asked: the configuration of AWS cannot be used (ProfileNotFound)." in shown
+    assert "Nothing was written." in dry.conclude().text
+    real = open_upload(values | {"dry_run": False}, environment=moto_bucket.ENVIRONMENT)
+    shown += real.privacy().text
+    assert "Nothing was sent" in real.transfer().text
+    with pytest.raises(UploadRefusedError, match="not proved private"):
+        real.conclude()
+    assert "somebody" not in shown
 
 
 def test_the_parameters_cell_and_the_example_hold_every_parameter_with_its_default():

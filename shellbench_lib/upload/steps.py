@@ -244,7 +244,9 @@ class Upload:
             return paragraph("No manifest was published.")
         proof = _proof(self._publication.proofs[-1], "The privacy proof after the last file.")
         status = self._publication.manifest
-        said = f"{MANIFEST_NAME}: {status}." if status else "No manifest was published."
+        unsure = "The manifest is not confirmed; the last cell says what is known."
+        not_there = unsure if self._publication.proofs[-1].private else "No manifest was published."
+        said = f"{MANIFEST_NAME}: {status}." if status else not_there
         return stack([proof, paragraph(said)])
 
     def conclude(self) -> Block:
