@@ -32,7 +32,9 @@ _BUCKET_ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _LOGIN_IN_ADDRESS = re.compile(r"(?<=://)[^\s/:@'\"<>]+:[^\s/@'\"<>]+(?=@)")
-_ABSOLUTE = re.compile(PATH_BEFORE + r"/(?:[^\s/'\"<>|:()\[\]{}]+/)+(?=[^\s/'\"<>|:()\[\]{}])")
+_MEDIA_TYPE = re.compile(r"(?:text|image|application)/[\w.+-]+")  # the keys of a notebook's outputs, never private
+# The first look-behinds spare the placeholder address of our own sentences.
+_ABSOLUTE = re.compile(r"(?<!s3:)(?<!s3:/)" + PATH_BEFORE + r"/(?:[^\s/'\"<>|:()\[\]{}]+/)+(?=[^\s/'\"<>|:()\[\]{}])")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _UNPAIRED = re.compile("[\ud800-\udfff]")  # cannot be written as UTF-8
 _NOT_TEXT = frozenset({"image/png", "image/jpeg", "application/pdf"})
@@ -76,7 +78,10 @@ class Scrubber:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
-            return {self.text(k): v if k in _NOT_TEXT else self.tree(v) for k, v in value.items()}
+            return {
+                k if _MEDIA_TYPE.fullmatch(k) else self.text(k): v if k in _NOT_TEXT else self.tree(v)
+                for k, v in value.items()
+            }
         if isinstance(value, list | tuple):
             return [self.tree(item) for item in value]
         return value

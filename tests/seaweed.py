@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import shutil
@@ -41,6 +42,14 @@ def _free_ports(count: int) -> list[int]:
 
 def weed_binary() -> str | None:
     return shutil.which("weed", path=os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", "")]))
+
+
+def start_seaweed(tmp_path_factory: Any) -> Seaweed:
+    """Start a server; once more on other ports where another process took one of them in between."""
+    for _ in range(3):
+        with contextlib.suppress(RuntimeError):
+            return Seaweed(tmp_path_factory.mktemp("seaweed"))
+    return Seaweed(tmp_path_factory.mktemp("seaweed"))
 
 
 class Seaweed:

@@ -91,3 +91,9 @@ def test_only_values_that_cannot_be_ordinary_words_are_secrets():
         "PATH": "/usr/bin:/bin",
     }
     assert secret_values(environment) == ["demo-not-a-secret"]
+
+
+def test_the_placeholder_address_of_our_own_sentences_stays_and_so_do_media_types():
+    assert scrubber({}).message("set it to s3://bucket/prefix") == "set it to s3://bucket/prefix"
+    masked = scrubber({}, ["text"]).tree({"text/plain": "some text", "text": 1})
+    assert masked == {"text/plain": "some [redacted]", "[redacted]": 1}

@@ -150,3 +150,13 @@ def test_a_link_that_takes_a_files_place_is_not_followed(tmp_path):
     path.symlink_to(target)
     with pytest.raises(InputError, match="cannot be opened"):
         inspect_file(Candidate("summaries/trace_gaps.csv", Path(path), 9), part_size=MIB)
+
+
+def test_a_file_name_that_holds_a_credential_is_refused_without_naming_it(tmp_path):
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    key = "AKIA" + "Q7" * 8
+    (raw / f"{key}-artifacts.tar.gz").write_bytes(b"x")
+    with pytest.raises(InputError, match="looks like a credential") as caught:
+        find_bundle(tmp_path)
+    assert key not in str(caught.value)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shellbench_lib.upload import secret_scan
-from shellbench_lib.upload.secret_scan import AHEAD, BEHIND, FileScan, fingerprint
+from shellbench_lib.upload.secret_scan import AHEAD, BEHIND, NAME_WITH_CREDENTIAL, FileScan, fingerprint
 
 # Put together here so that no tracked file holds anything that looks like a credential.
 UP, LOW, MIX = "ABCDEFGHIJKLMNOP", "abcdefghij0123456789klmnop", "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF"
@@ -157,3 +157,50 @@ def test_a_hostile_member_name_is_shown_on_one_line():
     assert "\n" not in found.member
     assert "\x1b" not in found.member
     assert len(found.member) <= 200
+
+
+def findings_of(text, name="m.txt"):
+    scan = FileScan("raw/a")
+    scan.member(name, [text.encode()])
+    return scan.result()[0]
+
+
+def pem(body):
+    name = "RSA PRIVATE KEY"
+    return f"-----BEGIN {name}-----\nProc-Type: 4,ENCRYPTED\n\n{body}\n-----END {name}-----\n"
+
+
+def test_two_keys_that_begin_alike_have_two_fingerprints():
+    (first,), (second,) = findings_of(pem("MIIA" * 40)), findings_of(pem("MIIB" * 40))
+    assert first.fingerprint != second.fingerprint
+    assert findings_of(pem("MIIA" * 40))[0].fingerprint == first.fingerprint
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "AWS_SECRET_ACCESS_" + "KEY=",
+        "aws_secret_access_" + "key = ",
+        '"SecretAccess' + 'Key": "',
+        "openai_api_" + "key=",
+        '"api_' + 'key": "',
+        "x-api-" + "key: ",
+    ],
+)
+@pytest.mark.parametrize("start", ["/", "B"])
+def test_a_secret_key_is_found_also_where_it_begins_with_a_slash(before, start):
+    assert len(findings_of(before + start + "3dEf5" * 7 + "abcd" + '"')) == 1
+
+
+def test_a_path_is_no_secret():
+    assert findings_of("SSL_CERT_" + "KEY=/etc/ssl/private/server1.pem") == ()
+
+
+def test_names_are_searched_and_never_shown():
+    key = "AKIA" + "Q7" * 8
+    scan = FileScan("raw/a")
+    scan.label(f"dir/{key}/x")
+    scan.member(f"dir/{key}/x", [("AWS_SECRET_ACCESS_" + "KEY=" + "b3dEf5/" * 5 + "abcde").encode()])
+    found, _ = scan.result()
+    assert len(found) == 2
+    assert {finding.member for finding in found} == {NAME_WITH_CREDENTIAL}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from fault_proxy import Fault, FaultProxy, corrupt, cut, error, lose_answer, slow
-from seaweed import Seaweed, weed_binary
+from seaweed import start_seaweed, weed_binary
 from upload_files import MIB, noise, pinned
 from upload_stubs import DESTINATION as STUB_DESTINATION
 from upload_stubs import StubSession
@@ -35,7 +35,7 @@ KEY = "raw/big-final-artifacts.tar.gz"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    server = Seaweed(tmp_path_factory.mktemp("seaweed"))
+    server = start_seaweed(tmp_path_factory)
     server.client().create_bucket(Bucket=BUCKET)
     yield server
     server.stop()

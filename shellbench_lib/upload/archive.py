@@ -71,15 +71,19 @@ class _Unpacked:
             yield piece
 
 
-def read_archive(raw: io.RawIOBase, *, name: str, sink: MemberSink) -> ArchiveContent:
+def read_archive(
+    raw: io.RawIOBase, *, name: str, sink: MemberSink, label: Callable[[str], None] = lambda _: None
+) -> ArchiveContent:
     """Read an archive to its end and hand every member's data to `sink` in pieces.
+
+    `label` hears of the texts that stand beside the data: names, targets of links, values of extended headers.
 
     Raises:
         InputError: the archive is not whole; the message names it and says in which way.
     """
     try:
         with io.BufferedReader(raw, READ_SIZE) as buffered, gzip.GzipFile(fileobj=buffered, mode="rb") as stream:
-            return _read_tar(_Unpacked(stream), sink)
+            return _read_tar(_Unpacked(stream), sink, label)
     except _DamagedError as error:
         reason = str(error)
     except tarfile.TarError as error:
@@ -95,7 +99,7 @@ def read_archive(raw: io.RawIOBase, *, name: str, sink: MemberSink) -> ArchiveCo
     raise InputError(f"{name}: not a whole archive: {reason}")
 
 
-def _read_tar(source: _Unpacked, sink: MemberSink) -> ArchiveContent:
+def _read_tar(source: _Unpacked, sink: MemberSink, label: Callable[[str], None]) -> ArchiveContent:
     members = unsafe = 0
     with tarfile.open(fileobj=cast("BinaryIO", source), mode="r|", bufsize=READ_SIZE) as tar:
         while True:
@@ -106,6 +110,8 @@ def _read_tar(source: _Unpacked, sink: MemberSink) -> ArchiveContent:
             tar.members = []  # type: ignore[attr-defined]  # every member seen is kept there; only the count is wanted
             members += 1
             unsafe += _is_unsafe(member)
+            for text in {member.name, member.linkname, *member.pax_headers.values()}:
+                label(text)
             data = _stored_data(tar, source, size=member.size)
             sink(member.name, data)
             for _ in data:  # what the sink did not want is read all the same

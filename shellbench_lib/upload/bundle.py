@@ -18,6 +18,7 @@ from pathlib import Path
 
 from shellbench_lib.errors import InputError
 from shellbench_lib.text import printable
+from shellbench_lib.upload.secret_scan import without_credentials
 
 ARCHIVE_SUFFIX = "-artifacts.tar.gz"
 RUN_INDEX = "manifests/run_index.json"
@@ -112,6 +113,12 @@ def find_bundle(run_dir: Path) -> Listing:
             left_out.append(LeftOut(printable(key), reason))
         else:
             candidates.append(Candidate(_checked_key(key), path, path.stat().st_size))
+    names = [*(candidate.relative_key for candidate in candidates), *(entry.relative_key for entry in left_out)]
+    if any(without_credentials(name) != name for name in names):
+        raise InputError(
+            f"{run_dir.name}: the name of a file holds what looks like a credential; names become object keys and are "
+            "shown, so rename it first"
+        )
     if not any(candidate.is_archive for candidate in candidates):
         raise InputError(f"{run_dir.name}: no archive raw/*{ARCHIVE_SUFFIX} that is a regular file; nothing to publish")
     return Listing(run_dir.resolve().name, tuple(sorted(candidates)), tuple(sorted(left_out)))
@@ -130,7 +137,9 @@ def _belonging(run_dir: Path, left_out: list[LeftOut]) -> Iterator[tuple[str, Pa
             yield key, run_dir / key
     for folder in _entries(run_dir / "summaries", left_out):
         yield from _validation_files(folder, left_out)
-    if not (run_dir / "manifests").is_symlink() and os.path.lexists(run_dir / RUN_INDEX):
+    if (run_dir / "manifests").is_symlink():
+        left_out.append(LeftOut("manifests", "symbolic link"))
+    elif os.path.lexists(run_dir / RUN_INDEX):
         yield RUN_INDEX, run_dir / RUN_INDEX
 
 

@@ -116,7 +116,7 @@ def inspect_file(candidate: Candidate, *, part_size: int) -> Inspected:
 
 def _read(candidate: Candidate, reader: HashingReader, scan: FileScan) -> ArchiveContent | None:
     if candidate.is_archive:
-        return read_archive(reader, name=candidate.relative_key, sink=scan.member)
+        return read_archive(reader, name=candidate.relative_key, sink=scan.member, label=scan.label)
     buffered = io.BufferedReader(reader, READ_SIZE)
     scan.member("", iter(lambda: buffered.read(READ_SIZE), b""))
     while buffered.read(READ_SIZE):  # what the search did not want is hashed all the same

@@ -45,6 +45,7 @@ BINARY_PROBE = 8 * 1024
 BEHIND, AHEAD = 96, 4096  # of a line, round a mark: a variable's name before it, a long token after it
 FINDINGS_LIMIT = 2_000  # kept for one file; more are counted
 NAME_LIMIT = 200
+NAME_WITH_CREDENTIAL = "(a name that holds a credential)"
 _LINE_BREAK = re.compile(r"\s|\\+[nr]")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -107,6 +108,8 @@ def _mixed(text: str) -> bool:
 
 def _assigned(text: str) -> bool:
     # Paths, references to variables and obvious stand-ins are no values; a value of letters only must be long.
+    if _AWS_SECRET_KEY.fullmatch(text) and _mixed(text):
+        return True  # also one that begins with a slash, as one in 64 does
     if text.startswith(("/", "./", "http://", "https://", "arn:")) or not (_mixed(text) or len(text) >= LONG_VALUE):
         return False
     doubtful = (heuristic.is_templated_secret, heuristic.is_prefixed_with_dollar_sign, heuristic.is_sequential_string)
@@ -114,6 +117,7 @@ def _assigned(text: str) -> bool:
 
 
 LONG_VALUE = 20
+_AWS_SECRET_KEY = re.compile(r"[A-Za-z0-9/+]{40}")
 # Where a name or a token begins; in JSON text the letter before it may belong to an escaped line break.
 _EDGE = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt]))"
 _STAND_IN = re.compile(
@@ -122,19 +126,22 @@ _STAND_IN = re.compile(
 _ASSIGNMENT = _own(
     "Credential Assignment",
     _EDGE + r"(?:[A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)"
-    r"|(?:aws_)?(?:secret_access_key|session_token))"
-    r"\\*[\"']?\s*[=:]\s*\\*[\"']?([^\s\"'\\,;<>{}()&|`]{8,})",
+    r"|(?:aws_)?(?:secret_access_key|session_token)|SecretAccessKey|SessionToken"
+    r"|[a-z0-9_]*api_key|x-api-key)"
+    r"\\*[\"']?\s*[=:]\s*\\*[\"']?([^\s\"'\\,;<>{}()|`]{8,})",
     accept=_assigned,
 )
 _BEARER = _own("Bearer Token", r"(?:[Bb]earer|BEARER)(?:\s|%20|\+)+([A-Za-z0-9._~+/-]{16,}=*)", accept=_mixed)
 _PROVIDER = _own("Model Provider Key", _EDGE + r"(sk-[A-Za-z0-9_-]{20,})", accept=_mixed)
-_PREFIXED = _own("Model Provider Key", _EDGE + r"((?:gsk_|xai-|r8_)[A-Za-z0-9]{30,})")
+_PREFIXED = _own("Model Provider Key", _EDGE + r"((?:gsk_|xai-|r8_|pplx-)[A-Za-z0-9]{30,})")
 _GITLAB = _scanner(GitLabTokenDetector())
 _SLACK = _scanner(SlackDetector())
 # The scanner's rule matches the header alone, the same for every key; the fingerprint needs the key's own text.
 _PRIVATE_KEY = _own(
     "Private Key",
-    r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^-]{0,400}|PuTTY-User-Key-File-[0-9]:[^-]{0,400})",
+    # Up to the end line, so that two keys that begin alike differ; a header of the key's own may hold hyphens.
+    r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[\s\S]{0,3600}?(?=-----END)|[\s\S]{0,400})"
+    r"|PuTTY-User-Key-File-[0-9]:(?:[\s\S]{0,3600}?(?=Private-MAC)|[\s\S]{0,400}))",
     across_lines=True,
 )
 
@@ -169,6 +176,7 @@ MARKS: tuple[tuple[bytes, tuple[Rule, ...]], ...] = (
     (rb"_(?<=gsk_)", (_PREFIXED,)),
     (rb"_(?<=r8_)", (_PREFIXED,)),
     (rb"-(?<=xai-)", (_PREFIXED,)),
+    (rb"-(?<=pplx-)", (_PREFIXED,)),
     (rb"Bearer", (_BEARER,)),
     (rb"BEARER", (_BEARER,)),
     (rb"bearer", (_BEARER,)),
@@ -179,6 +187,10 @@ MARKS: tuple[tuple[bytes, tuple[Rule, ...]], ...] = (
     (rb"CREDENTIAL", (_ASSIGNMENT,)),
     (rb"_access_key", (_ASSIGNMENT,)),
     (rb"_token(?<=session_token)", (_ASSIGNMENT,)),
+    (rb"K(?<=SecretAccessK)ey", (_ASSIGNMENT,)),
+    (rb"T(?<=SessionT)oken", (_ASSIGNMENT,)),
+    (rb"_(?<=api_)key", (_ASSIGNMENT,)),
+    (rb"-(?<=api-)key", (_ASSIGNMENT,)),
 )
 LONGEST_MARK = 16
 # Without groups the alternatives' first bytes become one character set, which makes the pass several times as fast.
@@ -189,6 +201,13 @@ _WHICH_MARK = re.compile(b"|".join(b"(" + mark + b")" for mark, _ in MARKS))
 def fingerprint(secret: str) -> str:
     """Return what identifies a secret without giving it away; line breaks, also escaped ones, do not count."""
     return hashlib.sha256(_LINE_BREAK.sub("", secret).encode()).hexdigest()[:16]
+
+
+def without_credentials(name: str) -> str:
+    """Return a name, or what stands for it where it holds a credential itself."""
+    text = _MemberText()
+    text.add(name.encode("utf-8", "replace"))
+    return NAME_WITH_CREDENTIAL if text.close() else name
 
 
 class FileScan:
@@ -218,9 +237,17 @@ class FileScan:
         if text is not None:
             self._keep(name, text)
 
+    def label(self, text: str) -> None:
+        """Search a text that stands beside the data: a member's name, the target of a link, a value of its header."""
+        found = _MemberText()
+        found.add(text.encode("utf-8", "replace"))
+        self._keep(text, found)
+
     def _keep(self, name: str, text: _MemberText) -> None:
-        shown = shorten(printable(name.removeprefix("./")), NAME_LIMIT)
         found = text.close()
+        if not found:
+            return
+        shown = shorten(printable(without_credentials(name.removeprefix("./"))), NAME_LIMIT)
         self._beyond += text.beyond
         for (kind, mark), (line, places) in found.items():
             if len(self._findings) < FINDINGS_LIMIT:

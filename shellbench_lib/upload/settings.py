@@ -18,6 +18,7 @@ URI_VARIABLE = "SHELLBENCH_TRACE_S3_URI"
 OWNER_VARIABLE = "SHELLBENCH_TRACE_S3_OWNER"
 KMS_VARIABLE = "SHELLBENCH_TRACE_S3_KMS_KEY"
 LONGEST_PREFIX = 512  # half of what S3 allows a key; the rest is for the files' own names
+SHORTEST_HIDDEN = 3  # no bucket, account or key is shorter; to hide less would hide parts of words
 _URI = re.compile(r"s3://([^/]*)/(.*)", re.DOTALL)
 _BUCKET = re.compile(r"[a-z0-9](?:[a-z0-9-]|\.(?=[a-z0-9])){1,61}[a-z0-9]")
 _IP_ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+")
@@ -72,7 +73,8 @@ def private_texts(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return what no notebook, log or page may hold, also where the variables are malformed: nothing is raised."""
     values = [environment.get(name, "") for name in (URI_VARIABLE, OWNER_VARIABLE, KMS_VARIABLE)]
     bucket = values[0].removeprefix("s3://").partition("/")[0]
-    return tuple(sorted({text for text in (*values, bucket) if text}, key=lambda text: (-len(text), text)))
+    texts = {text for text in (*values, bucket) if len(text) >= SHORTEST_HIDDEN}
+    return tuple(sorted(texts, key=lambda text: (-len(text), text)))
 
 
 def require_destination(environment: Mapping[str, str]) -> Destination:
