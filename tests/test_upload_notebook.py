@@ -165,7 +165,7 @@ MALFORMED = (
         (plant, {"dry_run": False}, 1, "look like credentials"),
         (None, {"dry_run": False, "environment": moto_bucket.CREDENTIALS}, 2, f"{URI_VARIABLE}: missing"),
         (None, {"dry_run": True, "environment": NO_OWNER}, 2, f"{OWNER_VARIABLE}: missing"),
-        (None, {"dry_run": True, "environment": MALFORMED}, 2, f"{URI_VARIABLE}: must have the form"),
+        (None, {"dry_run": True, "environment": MALFORMED}, 2, f"{URI_VARIABLE}: must be the S3 address"),
         (None, {"dry_run": False, "blocked": False}, 3, "not proved private (public_access_block); nothing was written"),
         (None, {"dry_run": True, "blocked": False}, 3, "not proved private"),
         (None, {"dry_run": False, "environment": moto_bucket.ENVIRONMENT}, 3, "not proved private"),

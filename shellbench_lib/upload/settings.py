@@ -58,7 +58,9 @@ def read_destination(environment: Mapping[str, str]) -> Destination | None:
     if not uri and not owner and not kms_key:
         return None
     if not uri:
-        raise ParameterError(f"{URI_VARIABLE}: missing; set it to s3://bucket/prefix")
+        raise ParameterError(
+            f"{URI_VARIABLE}: missing; set it to the S3 address of a bucket and a prefix, as docs/s3-privacy.md shows"
+        )
     if not owner:
         raise ParameterError(f"{OWNER_VARIABLE}: missing; set it to the 12 digits of the account that owns the bucket")
     if not _OWNER.fullmatch(owner):
@@ -82,7 +84,8 @@ def require_destination(environment: Mapping[str, str]) -> Destination:
     destination = read_destination(environment)
     if destination is None:
         raise ParameterError(
-            f"{URI_VARIABLE}: missing; a real upload needs s3://bucket/prefix there and the owner in {OWNER_VARIABLE}"
+            f"{URI_VARIABLE}: missing; a real upload needs the S3 address of a bucket and a prefix there, "
+            f"and the owner in {OWNER_VARIABLE}"
         )
     return destination
 
@@ -90,7 +93,9 @@ def require_destination(environment: Mapping[str, str]) -> Destination:
 def _split(uri: str) -> tuple[str, str]:
     match = _URI.fullmatch(uri)
     if match is None:
-        raise ParameterError(f"{URI_VARIABLE}: must have the form s3://bucket/prefix")
+        raise ParameterError(
+            f"{URI_VARIABLE}: must be the S3 address of a bucket and a prefix, as docs/s3-privacy.md shows"
+        )
     bucket, prefix = match[1], match[2].removesuffix("/")
     if _DIRECTORY_BUCKET.fullmatch(bucket):
         raise ParameterError(
